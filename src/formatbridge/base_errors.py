@@ -47,3 +47,7 @@ def _rebuild(kind: type[FormatBridgeError], args: tuple[Any, ...], state: dict[s
 
 class ConfigurationError(FormatBridgeError, ValueError):
     """Invalid arguments or options, or use of a closed stream or client. A retry does not help."""
+
+
+class MissingModelError(ConfigurationError):
+    """A request without a model, which the target has in its URL. A gateway reports it as a problem of the caller's body."""

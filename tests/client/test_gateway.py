@@ -17,6 +17,7 @@ from tests.support.gateway_server import CALLER_KEY, RELAY_KEY, Reply, call, gat
 from tests.testing.test_fake_relay import ANSWER, BODIES, EXPECTED, FORMATS, PATHS
 
 whole_and_streamed = pytest.mark.parametrize("is_streaming", [False, True], ids=["whole", "streamed"])
+COUNT_PATHS = {"messages": ["/v1/messages/count_tokens"], "responses": ["/v1/responses/input_tokens"]}
 every_pair = pytest.mark.parametrize(("format", "via"), PAIRS, ids=[f"{format}-via-{via}" for format, via in PAIRS])
 
 
@@ -139,6 +140,35 @@ def test_other_requests_get_an_error_in_the_format_of_the_path(method: str, path
     assert ("allow" in reply.headers) == (status == 405)
 
 
+@pytest.mark.parametrize("path", ["/v1/embeddings", "/v1/responses/input_tokens"])
+def test_a_path_that_is_not_served_is_no_missing_model(path: str) -> None:
+    """A program would ask its user for another model; OpenAI's server has this code for an unknown URL."""
+    relay = relay_of()
+
+    reply = asyncio.run(call(gateway_over(relay, via="chat_completions"), path, b'{"model": "m", "input": "x"}'))
+
+    error = json.loads(reply.content)["error"]
+    assert (reply.status, error["type"], error["code"]) == (404, "invalid_request_error", "unknown_url")
+    assert relay.requests == []
+
+
+@pytest.mark.parametrize("model", [{}, {"model": ""}, {"model": None}], ids=["missing", "empty", "null"])
+@pytest.mark.parametrize("via", FORMATS)
+@pytest.mark.parametrize("format", [format for format in FORMATS if format != "generate_content"])
+def test_a_request_without_a_model_is_refused(format: str, via: str, model: dict[str, Any]) -> None:
+    """The relay would get a request for the model "", and its error would not name the cause."""
+    relay = relay_of()
+    body = {key: value for key, value in BODIES[format].items() if key != "model"} | model
+
+    for path in (PATHS[format], *COUNT_PATHS.get(format, ())):
+        reply = asyncio.run(call(gateway_over(relay, via=via, count_tokens=len), path, json.dumps(body).encode()))
+
+        error = json.loads(reply.content)["error"]
+        assert (reply.status, error["type"]) == (400, "invalid_request_error")
+        assert "/model is" in error["message"]
+    assert relay.requests == []
+
+
 @whole_and_streamed
 def test_a_thread_is_refused_as_the_sdk_expects(is_streaming: bool) -> None:
     """The tool runner of Anthropic requests a thread, and sends the whole conversation if the server has none."""
@@ -198,6 +228,32 @@ def test_a_model_with_a_slash_keeps_its_name() -> None:
     )
 
     assert (reply.status, relay.requests[0].model) == (200, "deepseek/r1")
+
+
+@pytest.mark.parametrize("action", ["generateContent", "streamGenerateContent"])
+@pytest.mark.parametrize("colon", [":", "%3A", "%3a"])
+def test_an_escaped_colon_of_a_path_is_a_colon(colon: str, action: str) -> None:
+    """Libraries that build a path of several parts escape each, and the model may have a colon too."""
+    relay = relay_of()
+    path = f"/v1beta/models/llama3{colon}8b{colon}{action}"
+
+    reply = asyncio.run(call(gateway_over(relay, via="messages"), path, json.dumps(BODIES["generate_content"]).encode()))
+
+    assert (reply.status, relay.requests[0].model) == (200, "llama3:8b")
+
+
+def test_a_server_that_sends_only_the_decoded_path_is_served() -> None:
+    """``raw_path`` is optional in ASGI."""
+    relay, reply = relay_of(), Reply()
+    app = gateway_over(relay, via="messages")
+
+    async def without_raw_path(scope: Any, receive: Any, send: Any) -> None:
+        await app({key: value for key, value in scope.items() if key != "raw_path"}, receive, send)
+
+    path, query, body = request_of("generate_content")
+    asyncio.run(call(without_raw_path, path, body, query=query, reply=reply))
+
+    assert (reply.status, len(relay.requests)) == (200, 1)
 
 
 @pytest.mark.parametrize("path", ["/llm/v1/messages", "//host/v1/messages", "/v1/messages/"])

@@ -40,6 +40,11 @@ def through(
         return asyncio.run(exchange(server.url))
 
 
+def answer_of(format: str) -> dict[str, Any]:
+    """Return the body of an answer in a format."""
+    return fb.convert_response(ANSWER.body("messages", "m", 1), source="messages", target=format).body
+
+
 # The request.
 
 
@@ -162,20 +167,41 @@ def test_a_relay_that_does_not_answer_is_a_504() -> None:
     assert b"read timeout" in reply.content
 
 
-def test_a_stream_that_stalls_ends_in_an_error() -> None:
-    """The idle limit holds between two events."""
+@pytest.mark.parametrize("limit", ["read", "idle", "total"])
+@every_pair
+def test_a_stream_that_stalls_ends_in_the_error_of_a_timeout(format: str, via: str, limit: str) -> None:
+    """A caller that sees a truncated stream looks for a broken connection."""
 
     def stall(peer: Peer, _: Received) -> bool:
-        data = stream_of("messages")
+        data = stream_of(via)
         peer.send(framed(data, "chunked", len(data) // 2))
         peer.wait(10)
         return False
 
-    reply = through(stall, "responses", "messages", is_streaming=True, timeout=fb.Timeout(idle=0.2))
+    reply = through(stall, format, via, is_streaming=True, timeout=fb.Timeout(**{limit: 0.2}))
 
     assert (reply.status, reply.is_complete) == (200, True)
-    with pytest.raises(fb.StreamFailedError):
-        fb.collect_stream([reply.content], source="responses")
+    with pytest.raises(fb.StreamFailedError, match="a time limit passed") as failed:
+        fb.collect_stream([reply.content], source=format)
+    assert failed.value.error.kind == "timeout"
+
+
+@pytest.mark.parametrize("status", [200, 500])
+@every_pair
+def test_an_answer_that_breaks_off_is_a_502_without_the_words_of_the_http_library(
+    format: str, via: str, status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The text of the library may name the relay; the log has it."""
+
+    def cut(peer: Peer, _: Received) -> bool:
+        peer.send(whole(json.dumps(answer_of(via)).encode(), status)[:-5])
+        return False
+
+    reply = through(cut, format, via)
+
+    assert reply.status == 502
+    assert json.loads(reply.content)["error"]["message"] == "the connection to the relay broke before the end of the answer"
+    assert "RemoteProtocolError" in caplog.text
 
 
 @pytest.mark.parametrize("framing", FRAMINGS)
@@ -433,6 +459,55 @@ def test_an_echo_of_the_key_in_an_answer_is_masked(format: str, shape: str, has_
     assert key.encode() not in reply.content + str(reply.headers).encode()
 
 
+@whole_and_streamed
+@pytest.mark.parametrize(("format", "via"), PAIRS)
+def test_an_echo_of_the_key_is_masked_in_a_report(format: str, via: str, is_streaming: bool) -> None:
+    """A log of losses is read by more people than the configuration; an echo may be the name of a field."""
+    reported: list[fb.Converted] = []
+    body = answer_of(via) | {f"echo {RELAY_KEY}": 1, "debug": {"key": [RELAY_KEY]}}
+    events = b"".join(fb.replay_response(body, source=via))
+    answer = httpx.Response(200, content=events, headers={"content-type": "text/event-stream"})
+    app = fb.Gateway(
+        "https://relay.test",
+        RELAY_KEY,
+        via=via,
+        http_client=httpx.AsyncClient(
+            transport=httpx.MockTransport(lambda _: answer if is_streaming else httpx.Response(200, json=body))
+        ),
+        on_losses=reported.append,
+    )
+
+    assert post(app, format, is_streaming=is_streaming).status == 200
+
+    shown = [str((each.to_dict(), each.source_body, each.losses)) for each in reported]
+    assert RELAY_KEY not in "".join(shown)
+    assert format == via or "echo ***" in "".join(shown)
+
+
+@pytest.mark.parametrize("escape", ["unicode", "slash", "in arguments"])
+@whole_and_streamed
+@pytest.mark.parametrize("format", FORMATS)
+def test_an_echo_of_the_key_in_json_escapes_is_masked(format: str, is_streaming: bool, escape: str) -> None:
+    """Servers in other languages escape other characters, and a stream in the format of the caller passes unchanged."""
+    key = "sk-canary/relay+key=="
+    escaped = {
+        "unicode": "".join(f"\\u{ord(character):04X}" for character in key),
+        "slash": key.replace("/", "\\/"),
+        "in arguments": json.dumps(json.dumps({"key": key}).replace("/", "\\/"))[1:-1],
+    }[escape]
+    body = json.dumps(answer_of(format) | {"debug": "ECHO"})
+    content = b"".join(fb.replay_response(body, source=format)) if is_streaming else body.encode()
+    content = content.replace(b"sunny", escaped.encode()).replace(b"ECHO", escaped.encode())
+    headers = {"content-type": "text/event-stream" if is_streaming else "application/json"}
+    client = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: httpx.Response(200, content=content, headers=headers)))
+
+    reply = post(fb.Gateway("https://relay.test", key, via=format, http_client=client), format, is_streaming=is_streaming)
+
+    assert (reply.status, b"***" in reply.content) == (200, True)
+    assert escaped.encode() not in reply.content
+    assert key.encode() not in reply.content
+
+
 @pytest.mark.parametrize("status", [200, 401, 500])
 @whole_and_streamed
 @pytest.mark.parametrize(("format", "via"), PAIRS)
@@ -468,20 +543,48 @@ def test_a_short_key_does_not_change_an_answer() -> None:
     assert b"The variable is unused." in reply.content
 
 
-def test_an_exception_of_the_key_callable_is_a_500_without_details() -> None:
+NEUTRAL = "the gateway has an internal error"
+RAISED = [RuntimeError("no, sk-1"), ValueError("no, sk-1"), fb.ConfigurationError("no, sk-1")]
+RAISED += [fb.InvalidPayloadError("messages", "request", [("", "no, sk-1")]), fb.APIConnectionError("no, sk-1", phase="connect")]
+
+
+@pytest.mark.parametrize("error", RAISED, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("function", ["api_key", "count_tokens"])
+@pytest.mark.parametrize("format", ["messages", "responses", "generate_content"])
+def test_an_exception_of_a_function_of_the_operator_is_a_500_without_details(format: str, function: str, error: Exception) -> None:
     """A secret manager fails; the caller gets an error of its format, and the server's log the traceback."""
 
-    def fail() -> str:
-        raise RuntimeError("no secret manager")
+    def fail(*_: object) -> Any:
+        raise error
 
+    relay, reply = relay_of(), Reply()
+    path, body = {
+        "messages": ("/v1/messages/count_tokens", {"model": "m", "messages": [{"role": "user", "content": "x"}]}),
+        "responses": ("/v1/responses/input_tokens", {"model": "m", "input": "x"}),
+        "generate_content": ("/v1beta/models/m:countTokens", {"contents": [{"parts": [{"text": "x"}]}]}),
+    }[format]
+    via = "chat_completions" if function == "count_tokens" else "messages"
+
+    with pytest.raises(Exception, match="no, sk-1"):
+        asyncio.run(call(gateway_over(relay, via=via, **{function: fail}), path, json.dumps(body).encode(), reply=reply))
+
+    shown = json.loads(reply.content)
+    assert (reply.status, shown["error"]["message"], relay.requests) == (500, NEUTRAL, [])
+    assert ("type" in shown, "status" in shown["error"]) == (format == "messages", format == "generate_content")
+
+
+@pytest.mark.parametrize(
+    "settings", [{"api_key": lambda: 5, "via": "messages"}, {"count_tokens": lambda _: -1, "via": "chat_completions"}]
+)
+def test_an_invalid_result_of_a_function_of_the_operator_is_a_500(settings: dict[str, Any]) -> None:
+    """No caller can repair it."""
     reply = Reply()
-    path, _, body = request_of("messages")
+    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "x"}]}).encode()
 
-    with pytest.raises(RuntimeError, match="no secret manager"):
-        asyncio.run(call(gateway_over(relay_of(), fail, via="messages"), path, body, reply=reply))
+    with pytest.raises(Exception, match="expected a"):
+        asyncio.run(call(gateway_over(relay_of(), **settings), "/v1/messages/count_tokens", body, reply=reply))
 
-    assert (reply.status, json.loads(reply.content)["type"]) == (500, "error")
-    assert b"secret manager" not in reply.content
+    assert (reply.status, json.loads(reply.content)["error"]["message"]) == (500, NEUTRAL)
 
 
 def test_a_gateway_cannot_be_pickled() -> None:

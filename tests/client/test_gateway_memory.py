@@ -10,9 +10,9 @@ import pytest
 
 import formatbridge as fb
 from formatbridge.testing import Answer, FakeRelay, ToolCall
-from tests.client.test_gateway import post, relay_of, sdk_of, whole_and_streamed
+from tests.client.test_gateway import post, relay_of, request_of, sdk_of, whole_and_streamed
 from tests.support import official_sdks
-from tests.support.gateway_server import CALLER_KEY, RELAY_KEY, gateway_over
+from tests.support.gateway_server import CALLER_KEY, RELAY_KEY, Reply, call, gateway_over
 
 OTHERS = [format for format in fb.FORMATS if format != "responses"]
 
@@ -69,13 +69,55 @@ def test_an_answer_is_stored_before_its_last_event_is_sent(is_streaming: bool) -
         if b"response.completed" in chunk or not is_streaming:
             sizes.append(len(store))
 
-    from tests.client.test_gateway import request_of
-    from tests.support.gateway_server import call
-
     path, query, body = request_of("responses", is_streaming=is_streaming)
     asyncio.run(call(gateway_over(relay_of("one"), via="chat_completions", memory=Slow()), path, body, query=query, on_chunk=read))
 
     assert sizes[0] >= 1
+
+
+@pytest.mark.parametrize("error", [RuntimeError("no database"), fb.ConfigurationError("no database")], ids=["other", "library"])
+def test_a_store_that_fails_is_a_500_without_details(error: Exception) -> None:
+    """The request of the caller is valid; the server's log has the traceback."""
+
+    class Failing(fb.InMemoryStore):
+        def get(self, *_: object) -> Any:
+            raise error
+
+    reply = Reply()
+    path, query, body = request_of("responses", previous_response_id="resp_1")
+    app = gateway_over(relay_of(), via="messages", memory=Failing())
+
+    with pytest.raises(Exception, match="no database"):
+        asyncio.run(call(app, path, body, query=query, reply=reply))
+
+    assert (reply.status, b"database" in reply.content) == (500, False)
+
+
+@whole_and_streamed
+@pytest.mark.parametrize("via", OTHERS)
+def test_an_answer_names_the_response_that_it_continues(via: str, is_streaming: bool) -> None:
+    """A program finds the conversation of an answer by this field."""
+    client = sdk_of("responses", gateway_over(relay_of(["one", "two"]), via=via, memory=fb.InMemoryStore()))
+
+    async def converse() -> Any:
+        first = await ask(client, is_streaming, input="a")
+        return first, await ask(client, is_streaming, input="b", previous_response_id=first.id)
+
+    first, second = asyncio.run(converse())
+
+    assert (first.previous_response_id, second.previous_response_id) == (None, first.id)
+
+
+def test_every_event_with_a_response_names_the_one_that_it_continues() -> None:
+    """Some programs read only ``response.created``."""
+    app = gateway_over(relay_of(["one", "two"]), via="messages", memory=fb.InMemoryStore())
+    first = json.loads(post(app, "responses").content)["id"]
+
+    reply = post(app, "responses", is_streaming=True, previous_response_id=first)
+
+    events = [json.loads(line[6:]) for line in reply.content.decode().splitlines() if line.startswith("data: {")]
+    named = {event["type"]: event["response"]["previous_response_id"] for event in events if "response" in event}
+    assert named == dict.fromkeys(["response.created", "response.in_progress", "response.completed"], first)
 
 
 def test_a_tool_result_finds_its_call() -> None:

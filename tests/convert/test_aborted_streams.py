@@ -371,3 +371,14 @@ def test_an_error_of_this_library_is_no_break_of_the_stream(read: Any, monkeypat
 
     with pytest.raises(KeyError, match="ours"):
         read([b'data: {"id":"x","choices":[{"index":0,"delta":{"content":"a"}}]}\n\n'], source="chat_completions")
+
+
+@pytest.mark.parametrize("cause", [TimeoutError("slow"), fb.APITimeoutError("slow", kind="read", phase="body"), OSError("reset")])
+@pytest.mark.parametrize("target", fb.FORMATS)
+def test_the_error_event_of_a_time_limit_is_a_timeout(target: str, cause: Exception) -> None:
+    """A client repeats a call after a timeout, perhaps with a longer limit."""
+    tail = fb.StreamConverter(source="messages", target=target).abort(cause).tail
+
+    with pytest.raises(fb.StreamFailedError) as failed:
+        fb.collect_stream([tail], source=target)
+    assert failed.value.error.kind == ("server" if type(cause) is OSError else "timeout")

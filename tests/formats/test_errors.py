@@ -54,6 +54,36 @@ def test_a_code_that_only_repeats_the_class_of_the_error_is_no_loss(source: str,
     assert [(loss.path, loss.severity) for loss in losses] == ([("/error/type", "info")] if is_less_specific else [])
 
 
+@pytest.mark.parametrize(
+    ("status", "error_type"),
+    [
+        (400, "invalid_request_error"),
+        (401, "authentication_error"),
+        (402, "billing_error"),
+        (403, "permission_error"),
+        (404, "not_found_error"),
+        (405, "invalid_request_error"),
+        (408, "timeout_error"),
+        (409, "conflict_error"),
+        (413, "request_too_large"),
+        (415, "invalid_request_error"),
+        (422, "invalid_request_error"),
+        (429, "rate_limit_error"),
+        (500, "api_error"),
+        (501, "api_error"),
+        (502, "api_error"),
+        (504, "timeout_error"),
+        (529, "overloaded_error"),
+    ],
+)
+@pytest.mark.parametrize("source", FORMATS)
+def test_messages_has_the_documented_error_type_for_each_status(source: str, status: int, error_type: str) -> None:
+    """Anthropic documents one type for each status, and other statuses from 400 to 499 as ``invalid_request_error``."""
+    converted = fb.convert_error("no", source=source, target="messages", status=status)
+
+    assert (converted.status, converted.body["error"]["type"]) == (status, error_type)
+
+
 SHAPES: dict[str, tuple[int, Any]] = {
     "of messages": (429, {"type": "error", "error": {"type": "rate_limit_error", "message": "no"}, "request_id": "req_1"}),
     "with a word": (503, {"error": {"code": 503, "message": "no", "status": "UNAVAILABLE"}}),
@@ -291,7 +321,6 @@ def test_the_client_and_the_converter_read_one_wait(delay: object, seconds: floa
 
 KINDS: tuple[ir.ErrorKind, ...] = get_args(ir.ErrorKind)
 COARSER: dict[tuple[str, ir.ErrorKind], ir.ErrorKind] = {
-    ("messages", "too_large"): "invalid_request",
     ("messages", "cancelled"): "server",
     ("generate_content", "billing"): "permission",
     ("generate_content", "too_large"): "invalid_request",

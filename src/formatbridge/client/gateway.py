@@ -46,8 +46,8 @@ from formatbridge.client.settings import (
 )
 from formatbridge.client.token_counts import TokenCounter
 from formatbridge.convert.bodies import Converted
-from formatbridge.convert.masking import as_secret
-from formatbridge.errors import ConfigurationError, FormatBridgeError, StreamError
+from formatbridge.convert.masking import Mask, as_secret
+from formatbridge.errors import APIError, ConfigurationError, FormatBridgeError, StreamError
 from formatbridge.formats.format import FormatOrName, FormatSpec
 from formatbridge.formats.registry import target_with_dialect
 from formatbridge.options import Options
@@ -117,7 +117,7 @@ class Gateway:
             takes_sdk_key=not has_key and key is None,
             headers=checked_headers(headers),
             options=options_for(options, profile),
-            report=None if on_losses is None else self._report_losses,
+            report=None,
             token_counter=checked_callable("count_tokens", count_tokens),
             limits=checked("limits", limits, Limits) or Limits(),
             clock=checked("clock", clock, Clock) or Clock(),
@@ -208,15 +208,18 @@ class Gateway:
     async def _respond(self, request: SDKRequest, sender: ResponseSender) -> None:
         """Convert and send a request, and send its response."""
         source = request.format
-        handler = replace(self._handler, via=self._endpoint_for(source))
-        turn = None
-        if self._memory is not None and source.name == FORMAT and request.allowed_method == "POST" and handler.via is not source:
+        via, turn = self._endpoint_for(source), None
+        if self._memory is not None and source.name == FORMAT and request.allowed_method == "POST" and via is not source:
             turn = Turn(self._memory, request)
             request = await turn.resolve(request)
+        exchange = GatewayExchange(self._pool, self._settings, self._handler)
         answers: list[Converted] = []
-        if turn is not None:
-            handler = replace(handler, report=lambda converted: self._note(converted, answers))
-        exchange = GatewayExchange(self._pool, self._settings, handler)
+
+        def report(converted: Converted) -> None:
+            answers.append(converted)
+            self._report_losses(converted, exchange.mask)
+
+        handler = replace(self._handler, via=via, report=report if turn is not None or self._on_losses is not None else None)
         try:
             response = await run_flow_async(handler.handle(request), exchange)
             if response.converter is not None:
@@ -241,7 +244,8 @@ class Gateway:
         stream = ResponseStream(response, handler.report)
         converter, mask = response.converter, response.answer_mask
         await sender.start_stream(response)
-        is_broken, tail = False, b""
+        failure: APIError | None = None
+        tail = b""
         chunk: bytes | None = response.content
         try:
             while chunk is not None:
@@ -257,9 +261,9 @@ class Gateway:
                     exchange.restart_idle()
                 if converter.has_ended:
                     break
-                chunk, is_broken = await exchange.next_stream_chunk()
-            tail = stream.finish(is_broken=is_broken)
-            if turn is not None and not is_broken and converter.error is None:
+                chunk, failure = await exchange.next_stream_chunk()
+            tail = stream.finish(is_broken=failure is not None, cause=failure)
+            if turn is not None and failure is None and converter.error is None:
                 await _save(turn, converter.response())
         except StreamError as error:
             tail = response.mask.body(error.tail)
@@ -272,16 +276,12 @@ class Gateway:
         """Return the format of the endpoint for a caller's format."""
         return source if source in self._endpoints else self._endpoints[0]
 
-    def _note(self, converted: Converted, answers: list[Converted]) -> None:
-        answers.append(converted)
-        self._report_losses(converted)
-
-    def _report_losses(self, converted: Converted) -> None:
-        """Call ``on_losses``. Its exceptions are logged, because the answer has been paid for."""
+    def _report_losses(self, converted: Converted, mask: Mask) -> None:
+        """Call ``on_losses``, without a key that the relay sent back. Its exceptions are logged: the answer has been paid for."""
         if self._on_losses is None or not converted.losses:
             return
         try:
-            self._on_losses(converted)
+            self._on_losses(mask.reported(converted))
         except Exception:
             _LOG.exception("gateway: on_losses raised an exception")
 

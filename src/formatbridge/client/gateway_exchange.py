@@ -12,6 +12,7 @@ from formatbridge.client.errors import unexpected_body
 from formatbridge.client.flow import CallDeadline, CallSettings, Read, read_remaining, truncated_body
 from formatbridge.client.http_exchange import AsyncHTTPExchange
 from formatbridge.client.sdk_requests import SDKRequestHandler
+from formatbridge.convert.masking import Mask
 from formatbridge.errors import APIConnectionError, APIError, APITimeoutError
 
 _LOG = logging.getLogger("formatbridge")
@@ -32,6 +33,11 @@ class GatewayExchange:
         self._call: Call | None = None
         self._head: Head | None = None
 
+    @property
+    def mask(self) -> Mask:
+        """Hides the key and the secret headers of the call; before the call it hides nothing."""
+        return self._call.mask if self._call is not None else Mask(())
+
     async def send(self, call: Call) -> Head:
         """Send a call and return the head of its answer. An error does not show the address of the relay."""
         if self._deadline is None:
@@ -39,20 +45,18 @@ class GatewayExchange:
         self._call, self._decompressor = call, None
         try:
             self._head = head = await self._http.send(self._deadline.send(call))
-        except APITimeoutError:
-            raise
         except APIConnectionError as error:
-            _LOG.warning("gateway: %s", call.mask.text(str(error)))
-            unreachable = APIConnectionError("the relay cannot be reached", phase=error.phase, can_retry=error.can_retry)
+            failure = _public(error, "the relay cannot be reached", call)
         else:
             return head
-        raise unreachable
+        raise failure
 
     async def next_chunk(self) -> bytes | None:
         """Return the next decompressed chunk; None at the end of the body or, of an error's body, where it is unreadable."""
         assert self._deadline is not None
         assert self._call is not None
         assert self._head is not None
+        failure: APIError
         try:
             if self._decompressor is None:
                 self._decompressor = Decompressor(self._head.headers.get("content-encoding", ""), self._max_bytes)
@@ -65,16 +69,17 @@ class GatewayExchange:
         except UnreadableBodyError as error:
             if self._head.status >= 300:
                 return None
-            unreadable = unexpected_body(error.reason, status=self._head.status, body=b"", id=None, mask=self._call.mask)
-        raise unreadable
+            failure = unexpected_body(error.reason, status=self._head.status, body=b"", id=None, mask=self._call.mask)
+        except APIConnectionError as error:
+            failure = _public(error, "the connection to the relay broke before the end of the answer", self._call)
+        raise failure
 
-    async def next_stream_chunk(self) -> tuple[bytes | None, bool]:
-        """Return the next chunk of a stream, and whether the connection broke."""
+    async def next_stream_chunk(self) -> tuple[bytes | None, APIError | None]:
+        """Return the next chunk of a stream, or the error that ended it early."""
         try:
-            return await self.next_chunk(), False
+            return await self.next_chunk(), None
         except APIError as error:
-            _LOG.info("gateway: a stream broke: %s", type(error).__name__)
-            return None, True
+            return None, error
 
     def pause_idle(self) -> None:
         """Pause the idle time while the client reads."""
@@ -104,3 +109,14 @@ class GatewayExchange:
     async def close(self) -> None:
         """Close the answer."""
         await self._http.close()
+
+
+def _public(error: APIConnectionError, text: str, call: Call) -> APIConnectionError:
+    """Log an error of the connection, and return it with a text for callers: its text may have the address of the relay.
+
+    A time limit is one of the gateway, so its error has no such text and is returned unchanged.
+    """
+    _LOG.warning("gateway: %s", call.mask.text(str(error)))
+    if isinstance(error, APITimeoutError):
+        return error
+    return APIConnectionError(text, phase=error.phase, can_retry=error.can_retry)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 from formatbridge.arguments import type_name
-from formatbridge.client.sdk_requests import RejectedRequestError, SDKRequest, sdk_key
+from formatbridge.client.sdk_requests import RejectedRequestError, SDKRequest, operator_code, sdk_key
 from formatbridge.convert.bodies import Converted, ConvertedError
 from formatbridge.errors import ConfigurationError
 from formatbridge.jsontext import codec
@@ -25,6 +25,7 @@ FORMAT = "responses"
 """The format whose requests refer to earlier answers."""
 _MAX_CHAIN = 10_000
 _REFERENCE = "item_reference"
+_PREVIOUS = "previous_response_id"
 _STORED_STATUSES = ("completed", "incomplete")
 
 
@@ -103,16 +104,15 @@ class Turn:
         has_references = any(isinstance(item, dict) and item.get("type") == _REFERENCE for item in self._input)
         if has_references:
             self._input = [await self._item(item) for item in self._input]
-        previous = body.get("previous_response_id")
+        previous = body.get(_PREVIOUS)
         if isinstance(previous, str):
             self._previous = previous
             body = {**body, "input": [*(await self._conversation(previous)), *self._input]}
-            del body["previous_response_id"]
-        elif has_references:
-            body = {**body, "input": self._input}
-        else:
-            return request
-        return replace(request, content=codec.dumps(body))
+            del body[_PREVIOUS]
+            return replace(request, content=codec.dumps(body), replaced={_PREVIOUS: previous})
+        if has_references:
+            return replace(request, content=codec.dumps({**body, "input": self._input}))
+        return request
 
     async def save(self, answer: Converted) -> None:
         """Store a complete answer, once; an answer whose id is not from the endpoint is not unique and is not stored."""
@@ -137,7 +137,7 @@ class Turn:
             turn = await self._get(previous)
             if turn is None or "items" not in turn or len(turns) >= _MAX_CHAIN:
                 message = f"Previous response with id {previous!r} not found."
-                raise RejectedRequestError(400, message, code="previous_response_not_found", param="previous_response_id")
+                raise RejectedRequestError(400, message, code="previous_response_not_found", param=_PREVIOUS)
             turns.append(turn["items"])
             previous = turn["previous"]
         return [item for items in reversed(turns) for item in items]
@@ -154,7 +154,8 @@ class Turn:
         return turn["items"][place["index"]]
 
     async def _get(self, id: str) -> JsonObject | None:
-        return await _result(self._store.get(self._key(id)))
+        with operator_code("memory"):
+            return await _result(self._store.get(self._key(id)))
 
     def _key(self, id: str) -> str:
         return f"{self._scope}/{id}"

@@ -115,7 +115,7 @@ class ResponseStream:
         self._encode_error_event = answer.encode_error_event
         self._report = report
         self._span = answer.span
-        self._failure: StreamError | None = None
+        self._failure: StreamError | APIError | None = None
 
     def feed(self, chunk: bytes) -> bytes:
         """Convert a chunk; hide the key from the first error on. Raise ``StreamError`` on invalid data."""
@@ -128,12 +128,15 @@ class ResponseStream:
             raise
         return self._mask.body(converted) if self._converter.error is not None else converted
 
-    def finish(self, *, is_broken: bool) -> bytes:
-        """Return the last bytes. ``is_broken``: the connection broke before the end of the bytes. Raise ``StreamError`` on invalid data."""
+    def finish(self, *, is_broken: bool, cause: APIError | None = None) -> bytes:
+        """Return the last bytes. Raise ``StreamError`` on invalid data.
+
+        ``is_broken``: the connection broke, or a time limit passed, before the end of the bytes. ``cause``: the error, if it is known.
+        """
         try:
-            converted = self._end(is_broken=is_broken)
+            converted = self._end(is_broken=is_broken, cause=cause)
         except TruncatedStreamError as error:
-            converted, self._failure = error.tail, error
+            converted, self._failure = error.tail, cause or error
         except StreamError as error:
             self._failure = error
             raise
@@ -142,12 +145,12 @@ class ResponseStream:
             converted += self._encode_error_event(self._converter.error)
         return self._mask.body(converted)
 
-    def _end(self, *, is_broken: bool) -> bytes:
+    def _end(self, *, is_broken: bool, cause: APIError | None) -> bytes:
         """Return the last bytes of the converter; raise an error if the connection broke before the end of the stream."""
         if not is_broken:
             return self._converter.finish()
         self._converter.feed(b"")  # raises a decoding error of earlier bytes, which the break did not cause
-        truncated = self._converter.abort()
+        truncated = self._converter.abort(cause)
         if self._converter.is_over:
             return truncated.tail
         raise truncated

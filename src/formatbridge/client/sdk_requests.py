@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from formatbridge import formats, ir
+from formatbridge.base_errors import MissingModelError
 from formatbridge.client import calls, errors
 from formatbridge.client.calls import KEY_HEADERS, BodyStart, Call, Head, Native, follow_redirects
 from formatbridge.client.profile import RelayProfile
@@ -30,26 +32,32 @@ from formatbridge.errors import (
 )
 from formatbridge.formats.format import FormatOrName, FormatSpec, SdkFacts, Target
 from formatbridge.jsontext import codec
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.telemetry.spans import CallSpan, Recorder, recorded
 
+E = TypeVar("E", Exchange, CountExchange)
 _LIST = re.compile(r".*/models|.*?/models/(?P<model>.+)")
+_ESCAPED_COLON = re.compile("%3A", re.IGNORECASE)
 _JSON, _EVENTS = "application/json", "text/event-stream"
+_UNKNOWN_URL = "unknown_url"
+"""OpenAI's code for a path that its server does not have: "Unknown request URL: POST /v1/x", status 404."""
 
 
 @dataclass(frozen=True, slots=True)
 class SDKRequest:
-    """The HTTP request of an SDK."""
+    """The HTTP request of an SDK. ``replaced``: fields that its body had before the gateway replaced them."""
 
     method: str
     url: str
     headers: Headers
     content: bytes = field(repr=False)
+    replaced: JsonObject = field(default_factory=dict, repr=False)
 
     @property
     def path(self) -> str:
-        """The path, without a slash at its end."""
-        return urlsplit(self.url).path.removesuffix("/")
+        """The path, without a slash at its end. A path may have an escaped colon, as ``urllib.parse.quote`` writes it."""
+        return _ESCAPED_COLON.sub(":", urlsplit(self.url).path).removesuffix("/")
 
     @property
     def endpoint(self) -> tuple[FormatSpec, re.Match[str]] | None:
@@ -157,6 +165,19 @@ class RejectedRequestError(Exception):
         self.headers = headers
 
 
+class OperatorCodeError(Exception):
+    """A function of the operator, such as ``api_key=``, failed. The request of the caller is not the cause."""
+
+
+@contextmanager
+def operator_code(name: str) -> Iterator[None]:
+    """Run a function of the operator. Its errors of this library are not errors of the caller's request, or of the call to the relay."""
+    try:
+        yield
+    except FormatBridgeError as error:
+        raise OperatorCodeError(f"{name} failed: {error}") from error
+
+
 def rejection(error: RejectedRequestError, target: FormatSpec) -> SDKResponse:
     """Return the error answer to a request without an answer; the SDK does not repeat the request."""
     source: FormatSpec = target
@@ -205,7 +226,10 @@ class SDKRequestHandler:
     """Records a span for each call to the endpoint; None: nothing does."""
 
     def handle(self, request: SDKRequest) -> SDKFlow:
-        """Handle one request: convert it, send it, convert its answer. An error of this library becomes an error answer."""
+        """Handle one request: convert it, send it, convert its answer. An error of this library becomes an error answer.
+
+        An exception of the operator's functions is raised.
+        """
         try:
             is_list = request.method == request.allowed_method == "GET"
             return (yield from self._list_models(request) if is_list else self._exchange(request))
@@ -215,10 +239,14 @@ class SDKRequestHandler:
             return failure(error, request.format, self.via)
 
     def _key(self, request: SDKRequest) -> Secret | None:
-        return sdk_key(request.headers) if self.takes_sdk_key else current_key(self.key)
+        if self.takes_sdk_key:
+            return sdk_key(request.headers)
+        with operator_code("api_key"):
+            return current_key(self.key)
 
     def _exchange(self, request: SDKRequest) -> SDKFlow:
         exchange, streams = self._open(request)
+        exchange.request.note_replaced(request.replaced)
         self.report_conversion(exchange.request)
         if isinstance(exchange, CountExchange) and not can_count(self.profile, self.via):
             return self._estimated(exchange)
@@ -277,7 +305,8 @@ class SDKRequestHandler:
     def _estimated(self, exchange: CountExchange) -> SDKResponse:
         """Return the count of the caller's function."""
         assert self.token_counter is not None  # else ``_open`` rejected the request
-        answer = estimated(exchange, self.token_counter)
+        with operator_code("count_tokens"):
+            answer = estimated(exchange, self.token_counter)
         self.report_conversion(answer)
         return SDKResponse(200, {"content-type": _JSON}, answer.json())
 
@@ -292,7 +321,9 @@ class SDKRequestHandler:
             known = sdk_facts()
             paths = [sdk.description for _, sdk in known] + [spec.count.description for spec, _ in known if spec.count is not None]
             expected = f"expected {', '.join(paths)} or a list of models"
-            raise RejectedRequestError(404, f"formatbridge does not convert {request.method} {request.path or '/'}, {expected}")
+            raise RejectedRequestError(
+                404, f"formatbridge does not convert {request.method} {request.path or '/'}, {expected}", code=_UNKNOWN_URL
+            )
         format, match = endpoint
         groups = match.groupdict()
         model = unquote(groups["model"]).removeprefix("models/") if "model" in groups else None
@@ -304,9 +335,13 @@ class SDKRequestHandler:
         answer_options = options_for_answer(options, self.clock.time())
         if request.endpoint is None:
             if self.token_counter is None and not can_count(self.profile, self.via):
-                raise RejectedRequestError(404, missing_endpoint(self.via))
-            return bridge.open_count(request.content, model=model, answer_options=answer_options), False
-        exchange = bridge.open(request.content, stream=stream, model=model, answer_options=answer_options)
+                raise RejectedRequestError(404, missing_endpoint(self.via), code=_UNKNOWN_URL)
+            return _with_model(
+                lambda: bridge.open_count(request.content, model=model, answer_options=answer_options), format
+            ), False
+        exchange = _with_model(
+            lambda: bridge.open(request.content, stream=stream, model=model, answer_options=answer_options), format
+        )
         streams = exchange.request.stream
         if streams and self.via.name in self.profile.plain_only:
             exchange = bridge.open(request.content, stream=False, model=model, answer_options=answer_options)
@@ -374,6 +409,15 @@ class SDKRequestHandler:
         """Call ``report``, if there is one."""
         if self.report is not None:
             self.report(converted)
+
+
+def _with_model(open_exchange: Callable[[], E], source: FormatSpec) -> E:
+    """Return the exchange of a request; raise ``InvalidPayloadError`` if neither its body nor its path has a model."""
+    with suppress(MissingModelError):
+        exchange = open_exchange()
+        if exchange.request.model:
+            return exchange
+    raise InvalidPayloadError(source.name, "request", [("/model", "is missing or empty, expected the name of a model")])
 
 
 def _answer_mask(call: Call, forwarded: Mapping[str, str]) -> Mask:

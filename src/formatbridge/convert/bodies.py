@@ -11,6 +11,7 @@ from typing_extensions import TypeVar
 
 from formatbridge import formats, ir
 from formatbridge.arguments import checked_model, checked_status, checked_stream, type_name
+from formatbridge.base_errors import MissingModelError
 from formatbridge.convert.input import (
     check_error,
     is_error_response,
@@ -138,7 +139,7 @@ class Converted(Generic[ModelT_co]):
 class ConvertedRequest(Converted[ModelT_co]):
     """A request in the target format, with its URL path."""
 
-    __slots__ = ("_tools", "model", "stream")
+    __slots__ = ("_replaced_fields", "_tools", "model", "stream")
 
     def __init__(
         self,
@@ -162,15 +163,21 @@ class ConvertedRequest(Converted[ModelT_co]):
         self.stream = stream
         """Whether the answer is to be a stream."""
         self._tools = tools
+        self._replaced_fields: JsonObject = {}
 
     @property
     def context(self) -> Context:
         """The data of the request that ``convert_response`` needs to restore tool names and echoed fields."""
-        return Context(self.source, self._ledger.body, self._tools, self.source_format is self.target_format)
+        body = {**self._ledger.body, **self._replaced_fields} if self._replaced_fields else self._ledger.body
+        return Context(self.source, body, self._tools, self.source_format is self.target_format)
 
     def note(self, loss: Loss) -> None:
         """Add a loss to the report that did not occur in the conversion itself."""
         self._losses = Losses((*self.losses, loss))
+
+    def note_replaced(self, fields: JsonObject) -> None:
+        """Note fields of the caller that were replaced in the body before its conversion. An answer that repeats the request has them."""
+        self._replaced_fields = fields
 
     def to_dict(self) -> JsonObject:
         """Return the body, its report and the parts of the URL as a dict, ready for JSON. The body is shared, not copied."""
@@ -295,7 +302,7 @@ def convert_request(
     raw: JsonObject = losses.body
     model = model or raw.get("model") or ""
     if not model and target_format.url_fields:
-        raise ConfigurationError(f"{target_format.name} needs a model: pass model=")
+        raise MissingModelError(f"{target_format.name} needs a model: pass model=")
     stream = bool(raw.get("stream")) if stream is None else stream
     # ``target_format`` is the same object for every server of a format, so that ``is`` compares formats, and answers find it again.
     # Only the encoder of the request gets the format with the rules of the server.

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from formatbridge import formats, ir
 from formatbridge.arguments import checked_model
+from formatbridge.base_errors import MissingModelError
 from formatbridge.convert.bodies import (
     Converted,
     ConvertedRequest,
@@ -114,7 +115,7 @@ def request_to_count(
     losses, raw, checked, key = read_count_request(body, source_format)
     model = model or raw.get("model") or losses.body.get("model") or ""
     if not model and target_format.url_fields:
-        raise ConfigurationError(f"{target_format.name} needs a model: pass model=")
+        raise MissingModelError(f"{target_format.name} needs a model: pass model=")
     # The three endpoints take ``{"model": ..., "messages": [...]}`` (messages), ``{"model": ..., "input": [...]}`` (responses), and
     # ``{"contents": [...]}`` or ``{"generateContentRequest": {...}}`` (generate_content).
     server = _Server(formats.load_for_requests(target), facts_of(target.model, model) if isinstance(target, Target) else None)

@@ -32,6 +32,8 @@ _CUT = re.compile(rf"(?:{_ESCAPE})?(?=$|…|['\"])")
 _ENTITIES = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos"}
 _ENCODING_MARKS = ("%", "&", "\\")
 """A text contains one of these if it has a secret in another form than unchanged or base64."""
+_JSON_ESCAPES = (b"\\u00", b"\\/")
+"""JSON text contains one of these if it has a secret in escaped form."""
 
 
 class Secret:
@@ -86,13 +88,20 @@ class _MaskedReport:
 
 
 class _EncodedForms:
-    """A secret and its three forms in base64 data. Tracebacks do not show any of them."""
+    """A secret, its three forms in base64 data and a pattern of its forms in JSON. Tracebacks do not show any of them."""
 
-    __slots__ = ("cores", "secret")
+    __slots__ = ("_in_json", "cores", "secret")
 
     def __init__(self, text: str) -> None:
         self.secret = Secret(text)
         self.cores = [Secret(core) for core in _base64_cores(text)]
+        self._in_json: re.Pattern[bytes] | None = None  # until an answer has an escape
+
+    def in_json(self) -> re.Pattern[bytes]:
+        """Return the pattern of the secret as JSON escapes it."""
+        if self._in_json is None:
+            self._in_json = re.compile("".join(map(_json_character, self.secret.reveal())).encode())
+        return self._in_json
 
 
 class Mask:
@@ -124,12 +133,21 @@ class Mask:
         return self.text(body.decode("latin-1")).encode("latin-1")
 
     def answer(self, body: bytes) -> bytes:
-        """Return an answer without long secrets, where they are unchanged. A short one, such as ``unused``, may be a word of the text."""
+        """Return an answer without long secrets, unchanged or as JSON escapes them. A short one may be a word of the text."""
+        hidden = HIDDEN.encode()
         for forms in self._secrets:
             secret = forms.secret.reveal()
-            if len(secret) >= _MIN_LENGTH_IN_ANSWERS:
-                body = body.replace(secret.encode(), HIDDEN.encode())
+            if len(secret) < _MIN_LENGTH_IN_ANSWERS:
+                continue
+            body = body.replace(secret.encode(), hidden)
+            if any(mark in body for mark in _JSON_ESCAPES):
+                body = forms.in_json().sub(hidden, body)
         return body
+
+    def reported(self, converted: Converted) -> Converted:
+        """Return a conversion as a hook may read it: without the secrets and its source if it has a secret, else unchanged."""
+        parts = (converted.body, converted.losses, converted.additions, converted.source_body)
+        return self.whole(converted) if self and self.whole(parts) != parts else converted
 
     def whole(self, value: Any) -> Any:
         """Return a value without the secrets: JSON, the attributes of an error, an answer with its report."""
@@ -227,6 +245,11 @@ def _character(character: str) -> str:
     entity = f"|{_ENTITIES[character]};" if character in _ENTITIES else ""
     html = rf"(?:&|\\u0026)(?:#0*{number};?|#[xX]0*(?i:{number:x});?{entity})"
     return rf"(?:\\?{re.escape(character)}|\\u00(?i:{number:02x})|%(?i:{number:02x})|{html})"
+
+
+def _json_character(character: str) -> str:
+    """Return a pattern for a character: unchanged or escaped in JSON, or in JSON text that is a value of JSON, such as arguments."""
+    return rf"(?:\\{{0,4}}{re.escape(character)}|\\{{1,4}}u00(?i:{ord(character):02x}))"
 
 
 def _base64_character(character: str) -> str:

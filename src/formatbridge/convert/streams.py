@@ -27,6 +27,7 @@ from formatbridge.convert.passthrough import Passthrough, put, without_format_fi
 from formatbridge.convert.replay import without_error
 from formatbridge.convert.stream_reader import StreamSource
 from formatbridge.errors import (
+    APITimeoutError,
     ConfigurationError,
     FormatBridgeError,
     LossyConversionError,
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
 
 _TRUNCATED = ir.Error(
     kind="server", message="the stream ended before its answer was complete", code="stream_truncated", family="detail"
+)
+_TIMED_OUT = ir.Error(
+    kind="timeout", message="a time limit passed before the answer of the stream was complete", code="timeout", family="detail"
 )
 _UNREADABLE = ir.Error(
     kind="server", message="the stream has an event that cannot be read", code="stream_unreadable", family="detail"
@@ -180,12 +184,12 @@ class StreamConverter(Generic[ModelT_co]):
         An answer that looks complete may lack something, unless ``is_over`` was true before: then the error states that nothing is missing.
         ``partial`` of the error has the partial answer, ``tail`` an error event of the target. The tail is empty if the client already has
         an end or an error. With ``Options(on_truncated="close")`` the tail ends the answer as ``finish`` does. The text of ``cause`` is
-        added to the message.
+        added to the message. For an ``APITimeoutError`` or ``TimeoutError`` the error event is that of a timeout.
         """
         checked_cause(cause)
         if self._is_finished:
             raise _finished()
-        tail = self._broken()
+        tail = self._broken(_TIMED_OUT if isinstance(cause, APITimeoutError | TimeoutError) else _TRUNCATED)
         self._is_finished, self._may_match = True, False
         return self._source.truncated(self.response(), tail, self._fault or cause)
 
@@ -242,10 +246,10 @@ class StreamConverter(Generic[ModelT_co]):
             # An exception here would discard the events before the fault, so the next call raises it.
         return b"".join(out)
 
-    def _end(self, *, is_break: bool = False) -> bytes:
+    def _end(self, *, is_break: bool = False, error: ir.Error = _TRUNCATED) -> bytes:
         """Read the end of the bytes, and return the end of the answer or the error event of a truncated stream.
 
-        ``is_break``: the connection broke, so an event without its blank line is not read.
+        ``is_break``: the connection broke, so an event without its blank line is not read. ``error``: the error of that event.
         """
         out = b"" if is_break else self._write(None)
         if self._fault:
@@ -260,23 +264,23 @@ class StreamConverter(Generic[ModelT_co]):
                 self._has_raised = True
                 raise
         self._is_finished = True
-        return out if self._source.is_complete else out + self._error_event(_TRUNCATED)
+        return out if self._source.is_complete else out + self._error_event(error)
 
     @property
     def _closes(self) -> bool:
         """Whether a truncated answer is ended. In passthrough it is not."""
         return self._passthrough is None and self._options.on_truncated == "close"
 
-    def _broken(self) -> bytes:
-        """Return the last bytes for the target's client after the connection broke."""
+    def _broken(self, error: ir.Error) -> bytes:
+        """Return the last bytes for the target's client after the connection broke. ``error``: the error of its event."""
         if self._fault is None:
             try:
-                return self._end(is_break=not self._closes)
+                return self._end(is_break=not self._closes, error=error)
             except FormatBridgeError as fault:
                 self._fault = fault
         elif self._has_raised:
             return b""
-        return self._fault.tail if isinstance(self._fault, StreamError | LossyConversionError) else self._error_event(_TRUNCATED)
+        return self._fault.tail if isinstance(self._fault, StreamError | LossyConversionError) else self._error_event(error)
 
     def _note(self, fault: FormatBridgeError, out: bytes = b"") -> None:
         """Keep the fault that ends the stream, with the partial answer and an error event of the target after ``out``."""

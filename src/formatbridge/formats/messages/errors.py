@@ -14,6 +14,7 @@ from formatbridge.formats.shared.errors import decode_error_body, kept_status, n
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
+# Source: Anthropic, "Errors". The type ``request_too_large`` is not in ``ErrorType`` of the SDK, because a proxy before the API sends it.
 ERRORS: Mapping[ir.ErrorKind, tuple[int, str]] = {
     "invalid_request": (400, "invalid_request_error"),
     "authentication": (401, "authentication_error"),
@@ -21,7 +22,7 @@ ERRORS: Mapping[ir.ErrorKind, tuple[int, str]] = {
     "permission": (403, "permission_error"),
     "not_found": (404, "not_found_error"),
     "conflict": (409, "conflict_error"),
-    "too_large": (413, "invalid_request_error"),
+    "too_large": (413, "request_too_large"),
     "rate_limit": (429, "rate_limit_error"),
     "cancelled": (499, "api_error"),
     "server": (500, "api_error"),
