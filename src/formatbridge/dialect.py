@@ -68,6 +68,8 @@ class DialectRules:
     """Whether the server accepts messages with the role ``developer``; otherwise they become ``system``."""
     later_instructions: bool = True
     """Whether instructions may follow the first turn; otherwise all of them come first."""
+    single_instruction: bool = False
+    """Whether only one message may have instructions; several before the first turn are joined."""
     later_configuration: bool = True
     """Whether messages may add tools or change the effort; otherwise all tools come first, and later efforts are dropped."""
     user_after_result: bool = True

@@ -133,6 +133,13 @@ def test_a_list_of_gemini_states_the_models_that_do_not_reason() -> None:
     assert facts == fb.ModelFacts(output_limit=65_536, context=1_048_576, reasoning="none")
 
 
+def test_a_limit_that_became_a_float_is_read() -> None:
+    """Data frames and spreadsheets make floats of columns with gaps."""
+    facts = fb.load_model_facts({"m": {"litellm_provider": "openai", "mode": "chat", "max_output_tokens": 8192.0}})
+
+    assert facts["m"].output_limit == 8192
+
+
 def test_the_table_of_litellm_gives_facts_of_chat_models_only() -> None:
     """Its first row describes the columns, and rows of embeddings concern other endpoints."""
     table = fb.load_model_facts(LITELLM)

@@ -205,6 +205,31 @@ def test_media_that_a_model_cannot_read_are_left_out_and_reported() -> None:
     ]
 
 
+def test_a_lowered_limit_is_the_only_one() -> None:
+    """A server that reads the other field would reject the request."""
+    body = {"model": "m", "messages": QUESTION, "max_tokens": 500, "max_completion_tokens": 900}
+    target = fb.Target("chat_completions", model=fb.ModelFacts(output_limit=100))
+
+    converted = fb.convert_request(body, source="chat_completions", target=target)
+
+    assert {key: value for key, value in converted.body.items() if key.startswith("max")} == {"max_completion_tokens": 100}
+    assert {loss.path: loss.code for loss in converted.losses} == {
+        "/max_tokens": "repeated",
+        "/max_completion_tokens": "output_limit",
+    }
+
+
+@pytest.mark.parametrize("choice", ["auto", {"name": "f"}])
+def test_a_model_without_tools_gets_no_empty_list_of_them(choice: Any) -> None:
+    body = {"model": "m", "messages": QUESTION, "functions": [{"name": "f", "parameters": {}}], "function_call": choice}
+    target = fb.Target("chat_completions", model=fb.ModelFacts(refuses=frozenset({"tools"})))
+
+    converted = fb.convert_request(body, source="chat_completions", target=target)
+
+    assert converted.body == {"model": "m", "messages": QUESTION}
+    assert {loss.path for loss in converted.losses} == {"/functions/0"} | ({"/function_call"} if choice != "auto" else set())
+
+
 def test_a_function_of_the_name_gives_the_facts() -> None:
     """A service looks facts up where it keeps them."""
     target = fb.Target("messages", model=lambda name: fb.ModelFacts(output_limit=len(name)))

@@ -223,6 +223,9 @@ def _media(raw: Any, name: str) -> frozenset[MediaKind] | None:
 
 
 def _positive(value: Any) -> int | None:
+    """Return a number above 0, also one that a spreadsheet or a data frame has made a float, such as ``8192.0``."""
+    if type(value) is float and value.is_integer():
+        value = int(value)
     return value if type(value) is int and value > 0 else None
 
 

@@ -28,7 +28,7 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger, null_ledger, resolve
 from formatbridge.report.losses import Loss
-from formatbridge.report.reasons import MENTIONS_JSON
+from formatbridge.report.reasons import MENTIONS_JSON, REASONS
 
 
 def prepared_request(request: ir.Request, source_format: FormatSpec, losses: Ledger, options: Options) -> ir.Request:
@@ -131,15 +131,13 @@ def _adapted_once(
         body = body | {field: patch.replace(f"/{field}", adapted[field])}
     body = _with_moved_values(body, raw, format, (common, for_server), patch, options)
     if rules is not None:
-        for group in _fields_named_by_server(format, rules):
-            body = _with_server_field(body, for_server, group, rules.reasoning_control in _EXCLUSIVE)
-        if "messages" in body and rules.reasoning_history is not None:
-            body = _with_reasoning(body, for_server, is_part=rules.reasoning_history == "thinking_part")
-        if body.get("tool_choice") == "any" and for_server.get("tool_choice") is not None:
-            # ``any`` of Mistral means ``required`` (Mistral's API specification, ``ToolChoice``); other servers do not know it.
-            body = body | {"tool_choice": for_server["tool_choice"]}
-    if facts is not None and (facts.reasoning == "none" or any(loss.code in _OF_REASONING for loss in noted.losses)):
-        body = _with_reasoning_of_model(body, format, for_server)
+        body = _with_fields_of_server(body, format, for_server, rules)
+    if facts is not None:
+        codes = {loss.code for loss in noted.losses}
+        if facts.reasoning == "none" or codes & _OF_REASONING:
+            body = _with_reasoning_of_model(body, format, for_server)
+        if "output_limit" in codes:
+            body = _without_other_limits(body, format, for_server, losses)
     unread = [loss for loss in noted.losses if loss.code in _OF_MODEL or (loss.code in _OF_TARGET and loss.kind == "dropped")]
     unread += _excluded_reasoning(request, format_of_server, noted)
     body = _without_values(body, [loss.path for loss in unread if loss.path and not patch.concerns(loss.path)])
@@ -218,6 +216,18 @@ def _with_instruction(body: JsonObject, instruction: JsonObject, field: str, los
 _INSTRUCTING = ("system", "developer")
 
 
+def _with_fields_of_server(body: JsonObject, format: FormatSpec, for_server: JsonObject, rules: DialectRules) -> JsonObject:
+    """Return a body with the fields and the words that the server has for what several of them express."""
+    for group in _fields_named_by_server(format, rules):
+        body = _with_server_field(body, for_server, group, rules.reasoning_control in _EXCLUSIVE)
+    if "messages" in body and rules.reasoning_history is not None:
+        body = _with_reasoning(body, for_server, is_part=rules.reasoning_history == "thinking_part")
+    if body.get("tool_choice") == "any" and for_server.get("tool_choice") is not None:
+        # ``any`` of Mistral means ``required`` (Mistral's API specification, ``ToolChoice``); other servers do not know it.
+        body = body | {"tool_choice": for_server["tool_choice"]}
+    return body
+
+
 def _fields_named_by_server(format: FormatSpec, rules: DialectRules) -> Iterator[frozenset[str]]:
     """Yield the groups of fields with the same meaning of which the server names one. In the others the caller's field stays."""
     for group in format.equivalent_fields:
@@ -292,15 +302,30 @@ _TEMPLATE = "chat_template_kwargs"
 """The field with arguments of the chat template, some of which set reasoning."""
 
 
+def _without_other_limits(body: JsonObject, format: FormatSpec, for_server: JsonObject, losses: Ledger) -> JsonObject:
+    """Return a body whose only limit of output tokens is the one that was lowered for the model."""
+    others = {key for group in format.equivalent_fields if "max_tokens" in group for key in group & body.keys() - for_server.keys()}
+    code = "repeated"
+    losses.include(Loss(f"/{key}", "dropped", "info", code, REASONS[code], body[key]) for key in sorted(others))
+    return {key: value for key, value in body.items() if key not in others}
+
+
 def _without_values(body: JsonObject, pointers: list[str]) -> JsonObject:
-    """Return a body without the values at some pointers, and without objects that this leaves empty.
+    """Return a body without the values at some pointers, and without objects and lists of tools that this leaves empty.
 
     The server or the model does not accept them. They are in fields that the format reads and never writes, so that no encoded body has
     them.
     """
+    before = body
     for steps in sorted((_steps(pointer) for pointer in pointers), reverse=True):  # last items first, so that indexes stay valid
         body = _without_value(body, steps) or {}
-    return body
+    emptied = {key for key in ("tools", "functions") if body.get(key) == [] and before[key]}
+    needless = emptied | {key for key, list_of_tools in _ONLY_WITH.items() if list_of_tools in emptied}
+    return {key: value for key, value in body.items() if key not in needless} if needless else body
+
+
+_ONLY_WITH = {"function_call": "functions", "tool_choice": "tools", "parallel_tool_calls": "tools"}
+"""Fields to the list of tools without which servers reject them."""
 
 
 def _steps(pointer: str) -> list[tuple[int, str]]:

@@ -42,8 +42,10 @@ MESSAGES: Mapping[str, DialectRules] = {
         later_instructions=False,
         ignores=frozenset({"top_k", "stop_sequences", "service_tier", "mcp_servers", "context_management", "container"}),
         media=frozenset(),
+        output_formats=frozenset(),
         sources={
             "later_instructions": "codexu/note-gen#918",
+            "output_formats": "decolua/9router#817",
             "ignores": "platform.minimax.io/docs/api-reference/text-anthropic-api, Supported Parameters",
             "media": "platform.minimax.io/docs/api-reference/text-anthropic-api, Messages Field Support",
         },

@@ -135,6 +135,8 @@ def _adapt_messages(request: ir.Request, rules: DialectRules, losses: Ledger) ->
         messages = [replace(message, role="system") if message.role == "developer" else message for message in messages]
     if not rules.later_instructions:
         messages = with_instructions_first(_without_changes_of_tools(messages, losses), losses)
+    if rules.single_instruction:
+        messages = _with_one_instruction(messages, losses)
     if (
         rules.reasoning_history == "none"
         or rules.media is not None
@@ -146,6 +148,19 @@ def _adapt_messages(request: ir.Request, rules: DialectRules, losses: Ledger) ->
     ):
         messages = [_adapt_message(message, rules, losses) for message in messages]
     return request if _is_same(messages, request.messages) else replace(request, messages=messages)
+
+
+def _with_one_instruction(messages: list[ir.Message], losses: Ledger) -> list[ir.Message]:
+    """Join the messages with instructions before the first turn. Each keeps its parts; the fields of the messages themselves are lost."""
+    leading = leading_instructions(messages)
+    if leading < 2:
+        return messages
+    first, *others = messages[:leading]
+    for message in others:
+        if message.extra:
+            losses.extras(message)
+    parts = [part for message in messages[:leading] for part in message.parts]
+    return [replace(first, parts=parts), *messages[leading:]]
 
 
 def _without_changes_of_tools(messages: list[ir.Message], losses: Ledger) -> list[ir.Message]:

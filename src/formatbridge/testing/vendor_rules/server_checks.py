@@ -274,6 +274,18 @@ def check_instructions_first(body: JsonObject, _facts: Facts) -> Failure | None:
     return _openai("messages", "System message must be at the beginning.") if "system" in roles[first:] else None
 
 
+def check_minimax_instructions(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject a second message with instructions, and one after the first turn."""
+    roles = [message["role"] for message in body["messages"]]
+    return _openai("messages", "invalid params, invalid chat setting (2013)") if "system" in roles[1:] else None
+
+
+def check_output_format(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject structured output of Messages."""
+    has_format = isinstance(body.get("output_config"), dict) and body["output_config"].get("format")
+    return _anthropic("output_config", "invalid params") if has_format else None
+
+
 def check_openrouter_reasoning(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject an effort next to a budget."""
     reasoning = body.get("reasoning") or {}
