@@ -299,6 +299,19 @@ def test_the_error_for_an_unknown_format_suggests_similar_names(name: str, expec
             fb.StreamConverter(source=raw, target="messages")
 
 
+@pytest.mark.parametrize(
+    ("vendor", "expected"),
+    [
+        ("openai", "chat_completions or responses"), ("OpenAI", "chat_completions or responses"), ("openai-responses", "responses"),
+        ("anthropic", "messages"), ("gemini", "generate_content"), ("google", "generate_content"),
+    ],
+)  # fmt: skip
+def test_the_error_for_the_name_of_a_vendor_suggests_its_formats(vendor: str, expected: str) -> None:
+    """Other libraries name formats after vendors, and OpenAI has two formats."""
+    with pytest.raises(fb.UnknownFormatError, match=f"unknown format '{vendor}': perhaps {expected}; expected one of"):
+        fb.convert_request(REQUESTS["messages"], source="messages", target=vendor)
+
+
 def test_keys_that_look_like_python_are_data() -> None:
     """A key is never used as an attribute name."""
     body = {**REQUESTS["chat_completions"], "__class__": "x", "model_config": {"extra": 1}, "": "y", "self": 1, "copy": 2}
