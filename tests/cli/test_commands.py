@@ -461,6 +461,18 @@ def test_a_usage_that_has_nowhere_to_go_stays_out_of_the_output() -> None:
 
 @requires_shell
 @requires_full
+@pytest.mark.parametrize("command", [("--help",), ("--version",), ("convert", "--help")])
+def test_a_help_text_that_cannot_be_written_is_a_failure(command: tuple[str, ...]) -> None:
+    """A script that writes the help text to a file must not take an empty file for it."""
+    full, closed = _in_a_shell(">/dev/full", *command), _in_a_shell(">&-", *command)
+
+    assert (full.returncode, closed.returncode) == (2, 2)
+    assert full.stderr == b"formatbridge: standard input or output: No space left on device\n"
+    assert closed.stderr == b"formatbridge: standard output is closed, expected an open one\n"
+
+
+@requires_shell
+@requires_full
 def test_a_full_disk_of_standard_output_is_reported_without_a_number(request_file: str) -> None:
     """A user reads the reason, not the number of an error of the system."""
     done = _in_a_shell(">/dev/full", *CONVERT, request_file)

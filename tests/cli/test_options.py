@@ -440,3 +440,35 @@ def test_a_choice_is_read_as_the_option_of_its_name(option: str, value: str) -> 
     arguments = parser().parse_args(["convert", "--to", "messages", f"--{option.replace('_', '-')}", value])
 
     assert getattr(options_of(arguments), option) == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "message"),
+    [
+        ("request", ("--requests", "requests.jsonl"), "--requests needs --batch, expected results of a batch file"),
+        ("request", ("--status", "404"), "--status has no effect on a body of kind request, expected error"),
+        ("request", ("--jobs", "0"), "--jobs is 0, expected 1 or more"),
+        ("request", ("--jobs", "3"), "--jobs is 3 for one body, expected several inputs or JSON lines"),
+        ("response", ("--model", "m"), "--model has no effect on a body of kind response, expected request or count_request"),
+        ("response", ("--stream",), "--stream has no effect on a body of kind response, expected request"),
+    ],
+)
+def test_an_option_without_effect_is_a_usage_error(
+    kind: str, options: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
+) -> None:
+    """A user who passes an option expects its effect. The kind may also be detected."""
+    body, source, target = (ASKED, "chat_completions", "messages") if kind == "request" else (SIGNED, "messages", "responses")
+
+    for named in (("--kind", kind), ()):
+        assert _run(monkeypatch, body, "convert", "--from", source, "--to", target, *named, *options) == 2
+
+        out, error = capfdbinary.readouterr()
+        assert (out, error.decode()) == (b"", f"formatbridge: {message}\n")
+
+
+@pytest.mark.parametrize("option", [("--from", "gemini"), ("--to", "gemini")])
+def test_a_pair_of_formats_and_all_formats_exclude_each_other(option: tuple[str, str], capfdbinary: Captured) -> None:
+    """``--all`` runs every format, so a pair has no effect."""
+    assert main(["demo", "--all", *option]) == 2
+
+    assert capfdbinary.readouterr().err == b"formatbridge: --all runs every format, expected no --from and no --to\n"
