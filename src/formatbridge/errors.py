@@ -226,7 +226,7 @@ class APIStatusError(APIError):
         retry_after: float | None = None,
         body: bytes = b"",
         kind: ir.ErrorKind = "server",
-        rewrite: Callable[[APIStatusError, str], tuple[int, dict[str, Any]]] | None = None,
+        rewrite: Callable[[APIStatusError, ir.FormatName], tuple[int, dict[str, Any]]] | None = None,
     ) -> None:
         super().__init__(text)
         self.status = status

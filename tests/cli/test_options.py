@@ -218,7 +218,9 @@ def test_a_failed_stream_reports_losses_before_the_failure(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_a_stream_is_collected_in_the_same_format(format: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
+def test_a_stream_is_collected_in_the_same_format(
+    format: fb.Format, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
+) -> None:
     """A user reads a recorded stream as an answer."""
     assert _run(monkeypatch, stream_of(format), "stream", "--from", format, "--to", format, "--collect") == 0
 
@@ -277,7 +279,7 @@ def test_what_is_only_in_the_url_is_reported(
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "responses"])
 def test_a_url_without_model_and_streaming_is_not_reported(
-    target: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
+    target: fb.Format, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
 ) -> None:
     """The body has both values."""
     command = ("convert", "--from", "chat_completions", "--kind", "request", "--to", target)

@@ -27,7 +27,7 @@ CALLER_HEADERS = {"authorization": f"Bearer {CALLER_KEY}"}
 
 
 def through(
-    answer: Callable[[Peer, Received], bool], format: str, via: str, *, is_streaming: bool = False, **settings: Any
+    answer: Callable[[Peer, Received], bool], format: fb.Format, via: fb.Format, *, is_streaming: bool = False, **settings: Any
 ) -> Reply:
     """Post a request to a gateway whose relay is a server of the client's tests."""
     path, query, body = request_of(format, is_streaming=is_streaming)
@@ -48,7 +48,7 @@ LIMITS = fb.Limits(max_request_bytes=1000)
 
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("shape", ["declared", "undeclared", "compressed"])
-def test_a_body_over_the_limit_is_refused(format: str, shape: str) -> None:
+def test_a_body_over_the_limit_is_refused(format: fb.Format, shape: str) -> None:
     """One request must not fill the memory of the gateway."""
     relay = relay_of()
     path, _, body = request_of(format)
@@ -133,7 +133,7 @@ def test_a_client_that_stops_reading_ends_the_call() -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_relay_that_cannot_be_reached_is_a_502(format: str) -> None:
+def test_a_relay_that_cannot_be_reached_is_a_502(format: fb.Format) -> None:
     """The SDK repeats the request, and the caller does not learn the relay's address."""
     path, _, body = request_of(format)
 
@@ -180,7 +180,7 @@ def test_a_stream_that_stalls_ends_in_an_error() -> None:
 
 @pytest.mark.parametrize("framing", FRAMINGS)
 @every_pair
-def test_a_truncated_stream_is_never_a_complete_answer(format: str, via: str, framing: Framing) -> None:
+def test_a_truncated_stream_is_never_a_complete_answer(format: fb.Format, via: fb.Format, framing: Framing) -> None:
     """A broken connection looks like the end of the answer."""
 
     def cut(peer: Peer, _: Received) -> bool:
@@ -409,7 +409,9 @@ def _echo_answer(peer: Peer, key: str, is_stream: bool, size: int) -> None:
 @pytest.mark.parametrize("shape", ["whole", "streamed", "in pieces"])
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("has_key", [True, False], ids=["gateway's key", "caller's key"])
-def test_an_echo_of_the_key_in_an_answer_is_masked(format: str, shape: str, has_key: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_echo_of_the_key_in_an_answer_is_masked(
+    format: fb.Format, shape: str, has_key: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Relays log requests into their answers for debugging."""
     monkeypatch.delenv("FORMATBRIDGE_API_KEY", raising=False)
     key = RELAY_KEY if has_key else CALLER_KEY
@@ -437,7 +439,7 @@ def test_an_echo_of_the_key_in_an_answer_is_masked(format: str, shape: str, has_
 @whole_and_streamed
 @pytest.mark.parametrize(("format", "via"), PAIRS)
 def test_an_echo_of_the_key_in_an_error_is_masked(
-    format: str, via: str, status: int, is_streaming: bool, caplog: pytest.LogCaptureFixture
+    format: fb.Format, via: fb.Format, status: int, is_streaming: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Relays repeat keys in their errors, and a gateway passes errors on to other people."""
     caplog.set_level(logging.DEBUG)
