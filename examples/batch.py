@@ -15,7 +15,7 @@ from pathlib import Path
 import formatbridge as fb
 
 
-def convert_file(source_file: Path, target_file: Path, source: str, target: str) -> int:
+def convert_file(source_file: Path, target_file: Path, source: fb.Format, target: fb.Format) -> int:
     """Convert the lines of a file and return how many failed."""
     totals = fb.LossTotals()
     converted = failed = 0

@@ -18,7 +18,7 @@ def digest(fixtures: str) -> str:
 
 def _lines(fixtures: Path) -> Iterator[str]:
     for path in sorted(fixtures.glob("*/*/*")):
-        kind, source = path.parts[-3:-1]
+        kind, source = path.parts[-3], fb.RegisteredName(path.parts[-2])
         for target in fb.FORMATS:
             try:
                 converted, body = _convert(path, kind, source, target)
@@ -29,7 +29,7 @@ def _lines(fixtures: Path) -> Iterator[str]:
 
 
 def _convert(
-    path: Path, kind: str, source: str, target: str
+    path: Path, kind: str, source: fb.RegisteredName, target: fb.Format
 ) -> tuple[fb.Converted | fb.StreamConverter | fb.BatchLine, bytes | None]:
     if path.suffix == ".sse":
         converter = fb.StreamConverter(source=source, target=target)

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from formatbridge.ir import FormatName
+
 FOLDER = Path(os.environ.get("FORMATBRIDGE_CORPUS") or Path(__file__).parents[2] / "shared" / "corpus").resolve()
 
 requires_corpus = pytest.mark.skipif(
@@ -28,7 +30,7 @@ class Entry:
     id: str
     path: str
     """Relative to the corpus folder."""
-    format: str
+    format: FormatName
     kind: str
     """request, response, stream, error or models."""
     model: str | None
@@ -61,7 +63,7 @@ class Entry:
         return json.loads(self.bytes())
 
 
-def entries(format: str | None = None, kind: str | None = None) -> Iterator[Entry]:
+def entries(format: FormatName | None = None, kind: str | None = None) -> Iterator[Entry]:
     """Yield the recorded bodies in the order of the index; none without a corpus."""
     for entry in _index():
         if format in (None, entry.format) and kind in (None, entry.kind):

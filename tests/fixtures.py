@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from formatbridge import formats
+from formatbridge import formats, ir
 from formatbridge.convert import input
 from formatbridge.convert.batch import BatchLine, convert_batch
 from formatbridge.convert.bodies import Converted, convert_error, convert_models, convert_request, convert_response
@@ -30,7 +30,7 @@ class Fixture:
 
     stem: str
     """The name of the file; files with the same stem have the same content in other formats."""
-    format: str
+    format: ir.FormatName
     kind: str
     about: str
     source: str
@@ -48,7 +48,7 @@ class Fixture:
         """Whether the body has details that its wire model refuses."""
         return self.stem.startswith("malformed_")
 
-    def convert(self, target: str) -> Converted:
+    def convert(self, target: ir.FormatName) -> Converted:
         """Convert the body to another format, or to the same."""
         return convert(self.body, self, target)
 
@@ -58,7 +58,7 @@ class BatchFixture:
     """One line of a batch file, and the source of its shape."""
 
     stem: str
-    format: str
+    format: ir.FormatName
     about: str
     source: str
     model: str | None
@@ -68,11 +68,11 @@ class BatchFixture:
     def __str__(self) -> str:
         return f"batch-{self.stem}-{self.format}"
 
-    def convert(self, target: str) -> BatchLine:
+    def convert(self, target: ir.FormatName) -> BatchLine:
         """Convert the line to the batch file of another format, or of the same."""
         return self.convert_like(self.line, target)
 
-    def convert_like(self, line: dict[str, Any], target: str) -> BatchLine:
+    def convert_like(self, line: dict[str, Any], target: ir.FormatName) -> BatchLine:
         """Convert another line of the same batch."""
         (converted,) = convert_batch([json.dumps(line)], source=self.format, target=target, model=self.model)
         return converted
@@ -83,7 +83,7 @@ class InvalidFixture:
     """A body that must be rejected, as values or as text."""
 
     stem: str
-    format: str
+    format: ir.FormatName
     kind: str
     about: str
     source: str
@@ -92,7 +92,7 @@ class InvalidFixture:
     def __str__(self) -> str:
         return f"{self.kind}-{self.stem}-{self.format}"
 
-    def convert(self, target: str) -> Converted:
+    def convert(self, target: ir.FormatName) -> Converted:
         """Try to convert the body."""
         return convert(self.payload, self, target)
 
@@ -102,7 +102,7 @@ class StreamFixture:
     """One stream as its server sends it, and the source of its shape."""
 
     stem: str
-    format: str
+    format: ir.FormatName
     about: str
     source: str
     data: bytes
@@ -111,14 +111,14 @@ class StreamFixture:
         return f"stream-{self.stem}-{self.format}"
 
 
-def check(body: Any, format: str, kind: Any) -> Any:
+def check(body: Any, format: ir.FormatName, kind: Any) -> Any:
     """Validate a body as a conversion does: an answer without its malformed details."""
     if kind in ("response", "models"):
         return input.check_answer(body, formats.load(format), kind)
     return input.check(body, format, kind)
 
 
-def convert(body: Any, like: Fixture | InvalidFixture, target: str) -> Converted:
+def convert(body: Any, like: Fixture | InvalidFixture, target: ir.FormatName) -> Converted:
     """Convert a body of a fixture, with the values of the URL and the status line."""
     model, status = getattr(like, "model", None), getattr(like, "status", None)
     match like.kind:
@@ -136,7 +136,7 @@ def convert(body: Any, like: Fixture | InvalidFixture, target: str) -> Converted
             return convert_error(body, source=like.format, target=target, status=status or 400)
 
 
-def fixtures(kind: str | None = None, format: str | None = None) -> tuple[Fixture, ...]:
+def fixtures(kind: str | None = None, format: ir.FormatName | None = None) -> tuple[Fixture, ...]:
     """Return the fixtures of a kind and a format, or of all, in the order of their kinds, names and formats."""
     return tuple(each for each in _all() if kind in (None, each.kind) and format in (None, each.format))
 
@@ -148,7 +148,7 @@ def count_fixtures(kind: str | None = None) -> tuple[Fixture, ...]:
 
 
 @cache
-def streams(format: str | None = None) -> tuple[StreamFixture, ...]:
+def streams(format: ir.FormatName | None = None) -> tuple[StreamFixture, ...]:
     """Return the streams of a format, or of all, in the order of their names and formats."""
     paths = sorted(FOLDER.glob("streams/*/*.sse"), key=lambda path: (path.stem, path.parent.name))
     return tuple(_read_stream(path) for path in paths if format in (None, path.parent.name))
@@ -183,7 +183,7 @@ def _read(path: Path, kind: str) -> Fixture:
     raw = json.loads(path.read_text(encoding="utf-8"))
     return Fixture(
         stem=path.stem,
-        format=path.parent.name,
+        format=_format_of(path),
         kind=kind,
         about=raw["about"],
         source=raw["source"],
@@ -197,7 +197,7 @@ def _read_batch(path: Path) -> BatchFixture:
     raw = json.loads(path.read_text(encoding="utf-8"))
     return BatchFixture(
         stem=path.stem,
-        format=path.parent.name,
+        format=_format_of(path),
         about=raw["about"],
         source=raw["source"],
         model=raw.get("model"),
@@ -211,7 +211,7 @@ def _read_stream(path: Path) -> StreamFixture:
     about, source = (re.search(rb": %b: ([^\r\n]+)" % name, data) for name in (b"about", b"source"))
     return StreamFixture(
         stem=path.stem,
-        format=path.parent.name,
+        format=_format_of(path),
         about=about[1].decode() if about else "",
         source=source[1].decode() if source else "",
         data=data,
@@ -222,7 +222,7 @@ def _read_invalid(path: Path) -> InvalidFixture:
     raw = json.loads(path.read_text(encoding="utf-8"))
     return InvalidFixture(
         stem=path.stem,
-        format=path.parent.name,
+        format=_format_of(path),
         kind=raw["kind"],
         about=raw["about"],
         source=raw["source"],
@@ -238,3 +238,8 @@ def _payload(raw: dict[str, Any]) -> dict[str, Any] | list[Any] | str:
     text: str = raw["text"]
     depth = raw.get("nest", 0)
     return text.replace("NEST", "[" * depth + "]" * depth) if depth else text
+
+
+def _format_of(path: Path) -> ir.FormatName:
+    """Return the format of a fixture, which is the name of its folder."""
+    return ir.RegisteredName(path.parent.name)

@@ -14,7 +14,7 @@ from functools import cache
 from itertools import islice
 from typing import Any, NamedTuple
 
-from formatbridge import formats
+from formatbridge import formats, ir
 from formatbridge.errors import InvalidPayloadError
 from tests.support.judges import baseline_problems, problems, shape
 from tests.support.laws import Sample, recorded, through_itself
@@ -61,11 +61,11 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _whole_bodies(source: str | None, kind: str | None, match: str) -> Iterator[Sample]:
+def _whole_bodies(source: ir.Format | None, kind: str | None, match: str) -> Iterator[Sample]:
     return (entry for entry in recorded(source, kind) if match in entry.id)
 
 
-def _rows(entry: Sample, target: str, *, is_gross: bool) -> dict[Row, str]:
+def _rows(entry: Sample, target: ir.Format, *, is_gross: bool) -> dict[Row, str]:
     """Convert one file and return the shapes of its problems, each once, with the first problem in full."""
     direction = f"{entry.kind} {entry.format} -> {target}"
     rows: dict[Row, str] = {}
@@ -76,7 +76,7 @@ def _rows(entry: Sample, target: str, *, is_gross: bool) -> dict[Row, str]:
     return rows
 
 
-def _complaints(entry: Sample, value: Any, target: str, *, is_gross: bool) -> Iterator[tuple[str, str]]:
+def _complaints(entry: Sample, value: Any, target: ir.Format, *, is_gross: bool) -> Iterator[tuple[str, str]]:
     """Yield shapes and problems. A conversion that rejects the body or fails is one problem, so that nothing is skipped."""
     try:
         result = (through_itself(entry) if target == entry.format else entry.convert)(value, target)

@@ -46,7 +46,7 @@ other turns, such as a call without a result. The report of a conversion lists a
 """
 
 
-def page_name(source: str, target: str) -> str:
+def page_name(source: fb.Format, target: fb.Format) -> str:
     """Return the file of a pair, below ``docs``."""
     return f"pairs/{source}-to-{target}.md"
 
@@ -61,7 +61,7 @@ def index() -> str:
     return "\n".join(["# Losses of each pair\n" + HEAD + about, *rows, ""])
 
 
-def page(source: str, target: str) -> str:
+def page(source: fb.Format, target: fb.Format) -> str:
     """Write the page of one pair."""
     names = {"source": VENDOR_NAMES[source], "target": VENDOR_NAMES[target], "source_name": source, "target_name": target}
     parts = [f"# {VENDOR_NAMES[source]} to {VENDOR_NAMES[target]}\n" + HEAD + _ABOUT.format(**names)]
@@ -88,7 +88,7 @@ def _matrix() -> list[tuple[str, str, tuple[str, ...]]]:
     return matrix_rows()
 
 
-def _features(source: str, target: str) -> Iterator[str]:
+def _features(source: fb.Format, target: fb.Format) -> Iterator[str]:
     at: dict[str, int] = {name: index for index, name in enumerate(formats.FORMATS)}
     rows = [
         _row(topic, name, f"`{_EFFECTS[marks[at[target]]]}`")
@@ -98,7 +98,7 @@ def _features(source: str, target: str) -> Iterator[str]:
     yield from (_row("topic", "feature", "severity"), _row("---", "---", "---"), *rows) if rows else ("No feature is lost.",)
 
 
-def _fields(source: str, target: str, kind: Kind) -> Iterator[str]:
+def _fields(source: fb.Format, target: fb.Format, kind: Kind) -> Iterator[str]:
     """Yield the table of fields. Rows of one path are ordered by severity, the highest first."""
     yield from (_row("path", "type", "severity", "change", "reason"), _row("---", "---", "---", "---", "---"))
     types: dict[tuple[str, int, str, str], set[str]] = defaultdict(set)
@@ -129,11 +129,11 @@ def _type_of(loss: Loss) -> set[str]:
 
 
 @cache
-def _bodies(source: str, kind: Kind) -> tuple[JsonObject, ...]:
+def _bodies(source: fb.Format, kind: Kind) -> tuple[JsonObject, ...]:
     return tuple(body for _, body in specimens(wire_model(source, kind)) if _is_valid(body, source, kind))
 
 
-def _is_valid(body: JsonObject, source: str, kind: Kind) -> bool:
+def _is_valid(body: JsonObject, source: fb.Format, kind: Kind) -> bool:
     try:
         check(body, source, kind)
     except fb.InvalidPayloadError:
@@ -141,7 +141,7 @@ def _is_valid(body: JsonObject, source: str, kind: Kind) -> bool:
     return True
 
 
-def _losses(body: JsonObject, source: str, target: str, kind: Kind) -> tuple[Loss, ...]:
+def _losses(body: JsonObject, source: fb.Format, target: fb.Format, kind: Kind) -> tuple[Loss, ...]:
     if kind == "request":
         return fb.convert_request(body, source=source, target=target, model=body.get("model") or "m").losses
     return fb.convert_response(body, source=source, target=target).losses

@@ -28,7 +28,7 @@ from formatbridge.report.ledger import FieldPaths, Ledger, LossRule, null_ledger
 from formatbridge.streaming.sse import encode_event
 from formatbridge.validation.wire_base import AT_ONCE, Count, Number, Open, Unknown, Wire
 
-NAME = "lines"
+NAME = ir.RegisteredName("lines")
 
 # The wire models: what the JSON looks like. Their names are fixed, for the other layers look them up in ``wire_module``.
 

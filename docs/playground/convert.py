@@ -46,15 +46,16 @@ def _convert(text: str, kind: str, source: str, target: str) -> dict[str, Any]:
 
 
 def _convert_body(text: str, kind: str, source: str, target: str) -> fb.Converted:
+    from_, to = fb.RegisteredName(source), fb.RegisteredName(target)
     match kind:
         case "request":
-            return fb.convert_request(text, source=source, target=target)
+            return fb.convert_request(text, source=from_, target=to)
         case "response":
-            return fb.convert_response(text, source=source, target=target)
+            return fb.convert_response(text, source=from_, target=to)
         case "error":
-            return fb.convert_error(text, source=source, target=target, status=400)
+            return fb.convert_error(text, source=from_, target=to, status=400)
         case "models":
-            return fb.convert_models(text, source=source, target=target)
+            return fb.convert_models(text, source=from_, target=to)
         case _:
             raise ValueError(f"the playground does not convert the kind {kind!r}")
 
@@ -67,7 +68,7 @@ def _convert_stream(text: str, source: str, target: str) -> dict[str, Any]:
     """Convert the text of a stream; its pointers lead into the complete response and not into the text."""
     data = text.encode()
     source = source or _stream_format(text)
-    converter = fb.StreamConverter(source=source, target=target)
+    converter = fb.StreamConverter(source=fb.RegisteredName(source), target=fb.RegisteredName(target))
     error = ""
     try:
         after = converter.feed(data) + converter.finish()

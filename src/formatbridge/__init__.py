@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from formatbridge.formats.format import FormatSpec, Target
     from formatbridge.formats.model_facts import ModelFacts
     from formatbridge.formats.registry import FORMATS
-    from formatbridge.ir import ErrorKind, Format
+    from formatbridge.ir import ErrorKind, Format, RegisteredName
     from formatbridge.options import Options
     from formatbridge.report.losses import Addition, Loss, Severity
     from formatbridge.report.summary import LossGroup, LossTotals, summarize
@@ -133,6 +133,7 @@ __all__ = [
     "Prepared",
     "QuotaExceededError",
     "RateLimitError",
+    "RegisteredName",
     "RelayProfile",
     "Reply",
     "RequestTooLargeError",
@@ -225,6 +226,7 @@ _MODULES = {
     "Prepared": "client.calls",
     "QuotaExceededError": "errors",
     "RateLimitError": "errors",
+    "RegisteredName": "ir",
     "RelayProfile": "client.profile",
     "Reply": "client.reply",
     "RequestTooLargeError": "errors",

@@ -23,7 +23,7 @@ FormatBridgeError
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 from formatbridge import ir
@@ -36,6 +36,15 @@ from formatbridge.report.losses import Addition, Loss
 _MAX_SNIPPET_BYTES = 200
 _MAX_NAME_LENGTH = 64
 _MAX_LISTED = 5
+_OF_VENDORS: Mapping[str, tuple[ir.Format, ...]] = {
+    "openai": ("chat_completions", "responses"),
+    "openai-responses": ("responses",),
+    "anthropic": ("messages",),
+    "claude": ("messages",),
+    "gemini": ("generate_content",),
+    "google": ("generate_content",),
+}
+"""Names of vendors, which users pass in place of a format, and the formats of each. The command line accepts some of them."""
 
 
 class PartialAnswer(Protocol):
@@ -66,7 +75,10 @@ def _suggestion(name: object, known: Sequence[str]) -> str:
 
     if not isinstance(name, str) or not name or len(name) >= _MAX_NAME_LENGTH:
         return ""
-    similar = [each for each in known if each.startswith(name.lower())] or get_close_matches(name.lower(), known, n=1)
+    name = name.lower()
+    if name in _OF_VENDORS:
+        return f"perhaps {' or '.join(_OF_VENDORS[name])}; "
+    similar = [each for each in known if each.startswith(name)] or get_close_matches(name, known, n=1)
     return f"perhaps {similar[0]}; " if similar else ""
 
 
@@ -214,7 +226,7 @@ class APIStatusError(APIError):
         retry_after: float | None = None,
         body: bytes = b"",
         kind: ir.ErrorKind = "server",
-        rewrite: Callable[[APIStatusError, str], tuple[int, dict[str, Any]]] | None = None,
+        rewrite: Callable[[APIStatusError, ir.FormatName], tuple[int, dict[str, Any]]] | None = None,
     ) -> None:
         super().__init__(text)
         self.status = status

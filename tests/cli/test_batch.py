@@ -155,6 +155,8 @@ def test_patterns_and_files_make_one_output(tmp_path: Path) -> None:
         (["{tmp}/x", "--resume"], "--resume needs -o"),
         (["{tmp}/x", "--jobs", "0"], "--jobs is 0, expected 1 or more"),
         (["{tmp}/x", "--diff"], "--diff compares one body"),
+        (["{tmp}/x", "--status", "404"], "--status has no effect on a body of kind request, expected error"),
+        (["{tmp}/x", "--batch", "--stream"], "--kind has no effect with --batch"),
     ],
 )
 def test_inputs_that_cannot_be_used_are_reported(arguments: list[str], message: str, tmp_path: Path, capfdbinary: Captured) -> None:
@@ -169,6 +171,20 @@ def test_inputs_that_cannot_be_used_are_reported(arguments: list[str], message: 
     out, error = capfdbinary.readouterr()
     assert out == b""
     assert error.decode().startswith(f"formatbridge: {message.format(tmp=tmp_path)}")
+
+
+@pytest.mark.parametrize("name", ["", "/*"], ids=["directory", "pattern"])
+def test_a_broken_symbolic_link_is_an_input_that_cannot_be_read(name: str, tmp_path: Path, capfdbinary: Captured) -> None:
+    """A link to a disk that is not mounted must not look like a complete conversion."""
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / "a.json").write_text(json.dumps(REQUEST))
+    (logs / "b.json").symlink_to("nowhere.json")
+
+    assert main([*CONVERT, f"{logs}{name}", "-o", str(tmp_path / "out")]) == 2
+
+    error = capfdbinary.readouterr().err.decode()
+    assert error.startswith(f"formatbridge: {logs / 'b.json'}: cannot be read: No such file or directory")
 
 
 def test_a_file_that_disappears_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

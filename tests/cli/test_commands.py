@@ -8,12 +8,11 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 import formatbridge as fb
-from formatbridge import ir
 from formatbridge.cli.main import main
 from formatbridge.convert.wire_models import models_of
 from formatbridge.testing.relay_server import served
@@ -128,9 +127,9 @@ def test_detect_of_no_format_is_exit_status_one(monkeypatch: pytest.MonkeyPatch,
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_every_model_has_a_json_schema(format: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_every_model_has_a_json_schema(format: fb.Format, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     """Another language generates its types from it."""
-    names = models_of(cast(ir.Format, format))
+    names = models_of(format)
     for name in ("request", "response", "error", "models", *names):
         assert main(["schema", f"{format}.{name}"]) == 0
         assert json.loads(capfdbinary.readouterr().out)
@@ -161,7 +160,7 @@ def test_the_error_for_a_misspelt_model_suggests_similar_names(capfdbinary: pyte
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_a_format_alone_names_its_models(format: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_a_format_alone_names_its_models(format: fb.Format, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     """A user who reuses the models looks for one of them; each name has a schema."""
     assert main(["schema", format]) == 0
     lines = capfdbinary.readouterr().out.decode().splitlines()
@@ -246,7 +245,7 @@ def test_a_replay_reports_what_it_loses(monkeypatch: pytest.MonkeyPatch, capfdbi
 
 @pytest.mark.parametrize("target", ["responses", "messages"])
 def test_a_replay_of_an_answer_that_failed_is_a_failure_of_the_command(
-    target: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+    target: fb.Format, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     """A script gets the same failure as from the live stream; what the stream contains is not reported as lost."""
     message: dict[str, Any] = {"type": "message", "id": "msg_1", "role": "assistant", "status": "incomplete"}
@@ -457,6 +456,18 @@ def test_a_usage_that_has_nowhere_to_go_stays_out_of_the_output() -> None:
     done = _in_a_shell("2>&-", "convert", "--nonsense")
 
     assert (done.returncode, done.stdout) == (2, b"")
+
+
+@requires_shell
+@requires_full
+@pytest.mark.parametrize("command", [("--help",), ("--version",), ("convert", "--help")])
+def test_a_help_text_that_cannot_be_written_is_a_failure(command: tuple[str, ...]) -> None:
+    """A script that writes the help text to a file must not take an empty file for it."""
+    full, closed = _in_a_shell(">/dev/full", *command), _in_a_shell(">&-", *command)
+
+    assert (full.returncode, closed.returncode) == (2, 2)
+    assert full.stderr == b"formatbridge: standard input or output: No space left on device\n"
+    assert closed.stderr == b"formatbridge: standard output is closed, expected an open one\n"
 
 
 @requires_shell

@@ -218,7 +218,9 @@ def test_a_failed_stream_reports_losses_before_the_failure(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_a_stream_is_collected_in_the_same_format(format: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
+def test_a_stream_is_collected_in_the_same_format(
+    format: fb.Format, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
+) -> None:
     """A user reads a recorded stream as an answer."""
     assert _run(monkeypatch, stream_of(format), "stream", "--from", format, "--to", format, "--collect") == 0
 
@@ -277,7 +279,7 @@ def test_what_is_only_in_the_url_is_reported(
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "responses"])
 def test_a_url_without_model_and_streaming_is_not_reported(
-    target: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
+    target: fb.Format, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
 ) -> None:
     """The body has both values."""
     command = ("convert", "--from", "chat_completions", "--kind", "request", "--to", target)
@@ -440,3 +442,35 @@ def test_a_choice_is_read_as_the_option_of_its_name(option: str, value: str) -> 
     arguments = parser().parse_args(["convert", "--to", "messages", f"--{option.replace('_', '-')}", value])
 
     assert getattr(options_of(arguments), option) == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "message"),
+    [
+        ("request", ("--requests", "requests.jsonl"), "--requests needs --batch, expected results of a batch file"),
+        ("request", ("--status", "404"), "--status has no effect on a body of kind request, expected error"),
+        ("request", ("--jobs", "0"), "--jobs is 0, expected 1 or more"),
+        ("request", ("--jobs", "3"), "--jobs is 3 for one body, expected several inputs or JSON lines"),
+        ("response", ("--model", "m"), "--model has no effect on a body of kind response, expected request or count_request"),
+        ("response", ("--stream",), "--stream has no effect on a body of kind response, expected request"),
+    ],
+)
+def test_an_option_without_effect_is_a_usage_error(
+    kind: str, options: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
+) -> None:
+    """A user who passes an option expects its effect. The kind may also be detected."""
+    body, source, target = (ASKED, "chat_completions", "messages") if kind == "request" else (SIGNED, "messages", "responses")
+
+    for named in (("--kind", kind), ()):
+        assert _run(monkeypatch, body, "convert", "--from", source, "--to", target, *named, *options) == 2
+
+        out, error = capfdbinary.readouterr()
+        assert (out, error.decode()) == (b"", f"formatbridge: {message}\n")
+
+
+@pytest.mark.parametrize("option", [("--from", "gemini"), ("--to", "gemini")])
+def test_a_pair_of_formats_and_all_formats_exclude_each_other(option: tuple[str, str], capfdbinary: Captured) -> None:
+    """``--all`` runs every format, so a pair has no effect."""
+    assert main(["demo", "--all", *option]) == 2
+
+    assert capfdbinary.readouterr().err == b"formatbridge: --all runs every format, expected no --from and no --to\n"

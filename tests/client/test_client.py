@@ -60,7 +60,7 @@ def async_client_on(library: ModuleType) -> fb.AsyncClient:
     return fb.AsyncClient("https://relay.test", KEY, http_client=library.AsyncClient(transport=transport(library)))
 
 
-def _judge(format: str, via: str, reply: fb.Reply, whole: fb.Converted, text: str, events: list[Any]) -> None:
+def _judge(format: fb.Format, via: fb.Format, reply: fb.Reply, whole: fb.Converted, text: str, events: list[Any]) -> None:
     """Compare an answer with its stream."""
     assert reply.text() == TEXT == text
     assert reply.native == answer_of(via)
@@ -71,7 +71,7 @@ def _judge(format: str, via: str, reply: fb.Reply, whole: fb.Converted, text: st
 
 @pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.__name__)
 @pytest.mark.parametrize(("format", "via"), PAIRS)
-def test_any_format_is_sent_to_any_endpoint(format: str, via: str, library: ModuleType) -> None:
+def test_any_format_is_sent_to_any_endpoint(format: fb.Format, via: fb.Format, library: ModuleType) -> None:
     """The caller sees one format only, in answers and in streams."""
     client = client_on(library)
     request = body_of("requests", format)
@@ -88,7 +88,7 @@ def test_any_format_is_sent_to_any_endpoint(format: str, via: str, library: Modu
 
 @pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.__name__)
 @pytest.mark.parametrize(("format", "via"), PAIRS)
-def test_any_format_is_sent_to_any_endpoint_by_the_async_client(format: str, via: str, library: ModuleType) -> None:
+def test_any_format_is_sent_to_any_endpoint_by_the_async_client(format: fb.Format, via: fb.Format, library: ModuleType) -> None:
     """The async client differs only in ``await``."""
 
     async def call() -> None:
@@ -106,7 +106,7 @@ def test_any_format_is_sent_to_any_endpoint_by_the_async_client(format: str, via
 
 
 @pytest.mark.parametrize(("format", "via"), PAIRS)
-def test_any_format_is_sent_to_any_endpoint_over_a_socket(format: str, via: str) -> None:
+def test_any_format_is_sent_to_any_endpoint_over_a_socket(format: fb.Format, via: fb.Format) -> None:
     """Sync and async, over one connection for all calls."""
     request = body_of("requests", format)
 
@@ -331,7 +331,7 @@ def test_a_reply_has_the_losses_of_request_and_answer() -> None:
 
 
 @pytest.mark.parametrize(("source", "via"), PAIRS)
-def test_losses_of_request_and_answer_point_into_their_sources(source: str, via: str) -> None:
+def test_losses_of_request_and_answer_point_into_their_sources(source: fb.Format, via: fb.Format) -> None:
     """The same pointer may name a field of the request and one of the answer; the report states which."""
     request, native = body_of("requests", source) | {"x_new": "asked"}, answer_of(via) | {"x_new": "told"}
     client = fb.Client(
@@ -351,7 +351,7 @@ def test_losses_of_request_and_answer_point_into_their_sources(source: str, via:
 
 
 @pytest.mark.parametrize(("source", "via"), PAIRS)
-def test_a_stream_separates_losses_of_request_and_answer(source: str, via: str) -> None:
+def test_a_stream_separates_losses_of_request_and_answer(source: fb.Format, via: fb.Format) -> None:
     """The losses of the answer are known as it arrives, those of the request from the start."""
     request = body_of("requests", source) | {"x_new": "asked"}
     stream = client_on(httpx).stream(request, source, via)

@@ -365,7 +365,7 @@ def _slow_client(relay: FakeRelay, seconds: float, **settings: Any) -> fb.Client
 
 @pytest.mark.parametrize("via", fb.FORMATS)
 @pytest.mark.parametrize("format", ["messages", "responses"])
-def test_many_equal_events_keep_a_stream_alive(format: str, via: str) -> None:
+def test_many_equal_events_keep_a_stream_alive(format: fb.Format, via: fb.Format) -> None:
     """An answer of an hour may have equal events only, and none of them is idle time."""
     words = "word " * 40
     client = _slow_client(FakeRelay(words, longest_delta=5), 1, timeout=fb.Timeout(total=None, idle=5))
@@ -392,7 +392,7 @@ def test_idle_time_counts_from_the_last_attempt() -> None:
 
 
 @pytest.mark.parametrize("via", ["chat_completions", "messages", "responses"])
-def test_slow_bytes_after_the_last_event_are_not_awaited(via: str) -> None:
+def test_slow_bytes_after_the_last_event_are_not_awaited(via: fb.Format) -> None:
     """The answer is complete; a connection that stays open is closed."""
     taken: list[int] = []
 

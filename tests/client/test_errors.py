@@ -115,7 +115,7 @@ def test_an_error_is_read_by_its_shape(shape: str) -> None:
 
 @pytest.mark.parametrize("format", fb.FORMATS)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_an_error_converts_to_any_format(shape: str, format: str) -> None:
+def test_an_error_converts_to_any_format(shape: str, format: fb.Format) -> None:
     """A gateway answers its callers in their format, whatever the relay sent."""
     error = raised(client_of(always(429, SHAPES[shape][0]), retry=0))
 
@@ -157,7 +157,7 @@ def test_an_error_of_unknown_shape_is_shown_unchanged(body: Any) -> None:
 
 @pytest.mark.parametrize("format", fb.FORMATS)
 @pytest.mark.parametrize("body", UNEXPECTED)
-def test_an_unexpected_response_converts_to_any_format(body: str, format: str) -> None:
+def test_an_unexpected_response_converts_to_any_format(body: str, format: fb.Format) -> None:
     """The caller of a gateway reads errors of one shape, and the message must not be empty."""
     error = raised(client_of(always(200, UNEXPECTED[body]), retry=0))
 
@@ -168,7 +168,7 @@ def test_an_unexpected_response_converts_to_any_format(body: str, format: str) -
     "body", [{"message": "no (request id: r-9)"}, {"error": {"message": "no (request id: r-9)"}}], ids=["bare", "usual"]
 )
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_a_request_id_in_an_error_message_becomes_a_field(body: dict[str, Any], format: str) -> None:
+def test_a_request_id_in_an_error_message_becomes_a_field(body: dict[str, Any], format: fb.Format) -> None:
     """The support of the relay needs it, and it does not belong to the message."""
     error = raised(client_of(always(400, body), retry=0))
 
@@ -234,7 +234,7 @@ BARE = {
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("via", fb.FORMATS)
 @pytest.mark.parametrize("case", BARE)
-def test_an_object_that_is_not_an_answer_raises_in_any_format(case: str, via: str, stream: bool) -> None:
+def test_an_object_that_is_not_an_answer_raises_in_any_format(case: str, via: fb.Format, stream: bool) -> None:
     """One format requires no field, so an object without content would be an empty answer."""
     body, reported = BARE[case]
     client = client_of(always(200, body), retry=0)
@@ -263,7 +263,7 @@ def test_a_stream_without_events_is_truncated(body: str) -> None:
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("via", fb.FORMATS)
 @pytest.mark.parametrize("body", [b"", b" \n", b"null", b"[]", b"true", b"hello", b"<html>Sign in</html>"])
-def test_a_whole_success_without_an_answer_is_not_tried_again(body: bytes, via: str, stream: bool) -> None:
+def test_a_whole_success_without_an_answer_is_not_tried_again(body: bytes, via: fb.Format, stream: bool) -> None:
     """The relay has answered; the same request would get the same body, and may be billed again."""
     calls: list[httpx.Request] = []
 
@@ -321,7 +321,7 @@ FAILED_IN_ITS_FORMAT = {
 
 @pytest.mark.parametrize("format", fb.FORMATS)
 @pytest.mark.parametrize("via", FAILED_IN_ITS_FORMAT)
-def test_an_answer_that_failed_is_an_error_in_every_format(via: str, format: str) -> None:
+def test_an_answer_that_failed_is_an_error_in_every_format(via: fb.Format, format: fb.Format) -> None:
     """This holds for the same format too, and for the one that can express failures: the caller has no answer."""
     client = client_of(always(200, FAILED_IN_ITS_FORMAT[via]), retry=0)
 
@@ -358,7 +358,7 @@ FIRST_ERRORS = {
 
 
 @pytest.mark.parametrize("via", FIRST_ERRORS)
-def test_an_error_as_first_event_has_its_details(via: str) -> None:
+def test_an_error_as_first_event_has_its_details(via: fb.Format) -> None:
     """In any format, and it converts to any other."""
     client = client_of(always(200, FIRST_ERRORS[via]), retry=0)
 
@@ -384,7 +384,7 @@ def test_a_truncated_stream_is_closed_with_the_option() -> None:
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_an_error_in_mid_stream_ends_it(format: str) -> None:
+def test_an_error_in_mid_stream_ends_it(format: fb.Format) -> None:
     """The part that arrived is valid; the error follows the last event and has the answer so far."""
     begun = list(events_of(stream_of("messages")))[:3]
     client = client_of(always(200, _error_stream(*begun)), retry=5)
@@ -419,7 +419,7 @@ def test_an_error_in_a_stream_equals_that_of_a_call(begun: int) -> None:
 
 @pytest.mark.parametrize("message", [{"a": 1}, ["a"], 7], ids=repr)
 @pytest.mark.parametrize("via", fb.FORMATS)
-def test_an_error_in_a_stream_raises_with_any_message(via: str, message: Any) -> None:
+def test_an_error_in_a_stream_raises_with_any_message(via: fb.Format, message: Any) -> None:
     """A message that is no text is reported as JSON."""
     error = b"data: " + json.dumps({"error": {"message": message}}).encode() + b"\n\n"
 
@@ -588,7 +588,7 @@ def test_a_read_timeout_leaves_no_budget_by_default(retry: fb.Retry, count: int)
 
 
 @pytest.mark.parametrize("via", fb.FORMATS)
-def test_a_request_without_a_model_is_not_sent(via: str) -> None:
+def test_a_request_without_a_model_is_not_sent(via: fb.Format) -> None:
     """No server has the model "", and the URL of one format requires a model."""
     client = client_of(lambda _: pytest.fail("it was sent"))
     body = {"contents": [{"parts": [{"text": "x"}]}]}

@@ -33,7 +33,7 @@ Summary = tuple[str, list[tuple[str, Any]], int, int]
 EXPECTED: Summary = (ANSWER.text, [("get_weather", {"city": "Rome", "days": 3}), ("now", {})], 20, 9)
 
 
-def summary_of(answer: Any, format: str) -> Summary:
+def summary_of(answer: Any, format: fb.Format) -> Summary:
     """Return the text, the calls and the tokens of an answer of any format."""
     body = fb.convert_response(answer, source=format, target="messages").body
     text = "".join(block["text"] for block in body["content"] if block["type"] == "text")
@@ -42,7 +42,7 @@ def summary_of(answer: Any, format: str) -> Summary:
     return text, calls, usage["input_tokens"] + (usage.get("cache_read_input_tokens") or 0), usage["output_tokens"]
 
 
-def request_of(format: str, *, is_streaming: bool) -> dict[str, Any]:
+def request_of(format: fb.Format, *, is_streaming: bool) -> dict[str, Any]:
     result = dict(REQUESTS[format])
     if not is_streaming:
         result.pop("stream_options", None)
@@ -51,7 +51,7 @@ def request_of(format: str, *, is_streaming: bool) -> dict[str, Any]:
 
 @pytest.mark.parametrize("library", ["httpx", "httpx2"])
 @every_pair
-def test_a_client_gets_the_scripted_answer(format: str, via: str, library: Any) -> None:
+def test_a_client_gets_the_scripted_answer(format: fb.Format, via: fb.Format, library: Any) -> None:
     """The answer and the stream have the same content."""
     relay = FakeRelay(ANSWER)
     with fb.Client(relay.base_url, relay.api_key, http_client=relay.http_client(library)) as client:
@@ -66,7 +66,7 @@ def test_a_client_gets_the_scripted_answer(format: str, via: str, library: Any) 
 
 @pytest.mark.parametrize("library", ["httpx", "httpx2"])
 @every_pair
-def test_an_async_client_gets_the_scripted_answer(format: str, via: str, library: Any) -> None:
+def test_an_async_client_gets_the_scripted_answer(format: fb.Format, via: fb.Format, library: Any) -> None:
     """The async driver of the same flow."""
     relay = FakeRelay(ANSWER)
 
@@ -80,7 +80,7 @@ def test_an_async_client_gets_the_scripted_answer(format: str, via: str, library
 
 
 @every_pair
-def test_no_one_or_two_quirks_change_the_answer(format: str, via: str) -> None:
+def test_no_one_or_two_quirks_change_the_answer(format: fb.Format, via: fb.Format) -> None:
     """The content arrives; a failure raises; a stream without its end is never an answer."""
     for quirks in [*((quirk,) for quirk in QUIRKS), *combinations(QUIRKS, 2)]:
         relay = FakeRelay([ANSWER, ANSWER, Failure(400, "broken"), Failure(400, "broken")], quirks=quirks)
@@ -98,7 +98,7 @@ def test_no_one_or_two_quirks_change_the_answer(format: str, via: str) -> None:
             assert [model.id for model in client.models()] == ["m-large", "m-small"]
 
 
-def _streamed(client: fb.Client, format: str, via: str) -> fb.Converted:
+def _streamed(client: fb.Client, format: fb.Format, via: fb.Format) -> fb.Converted:
     with client.stream(request_of(format, is_streaming=True), format, via) as stream:
         return stream.response()
 
@@ -140,7 +140,7 @@ def test_a_stall_on_a_virtual_clock_times_out_after_the_limit_of_the_client(at: 
 
 @pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize(("format", "field"), [("chat_completions", "created"), ("responses", "created_at")])
-def test_an_answer_without_a_time_gets_that_of_now(format: str, field: str, is_stream: bool) -> None:
+def test_an_answer_without_a_time_gets_that_of_now(format: fb.Format, field: str, is_stream: bool) -> None:
     """Applications sort and expire answers by it, and 0 is the year 1970; a time of the caller takes precedence."""
     relay = FakeRelay(["Hi.", "Hi."])
     client = fb.Client(relay.base_url, relay.api_key, http_client=relay.http_client(), clock=VirtualClock(start=1_800_000_000.5))

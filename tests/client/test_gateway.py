@@ -25,12 +25,12 @@ def relay_of(script: Any = ANSWER, **settings: Any) -> FakeRelay:
     return FakeRelay(script, api_key=RELAY_KEY, **settings)
 
 
-def sdk_of(format: str, app: Any, key: str = CALLER_KEY) -> Any:
+def sdk_of(format: fb.Format, app: Any, key: str = CALLER_KEY) -> Any:
     """Return the official SDK of a format with a gateway in the process as its base URL."""
     return official_sdks.sdk(format, "http://gateway.test", key, http_client(app))
 
 
-def request_of(format: str, *, is_streaming: bool = False, **fields: Any) -> tuple[str, str, bytes]:
+def request_of(format: fb.Format, *, is_streaming: bool = False, **fields: Any) -> tuple[str, str, bytes]:
     """Return path, query and body of a request."""
     path, body = PATHS[format], {**BODIES[format], **fields}
     if is_streaming and format == "generate_content":
@@ -38,7 +38,7 @@ def request_of(format: str, *, is_streaming: bool = False, **fields: Any) -> tup
     return path, "", json.dumps(body | {"stream": True} if is_streaming else body).encode()
 
 
-def post(app: Any, format: str, *, is_streaming: bool = False, headers: Any = None, **fields: Any) -> Reply:
+def post(app: Any, format: fb.Format, *, is_streaming: bool = False, headers: Any = None, **fields: Any) -> Reply:
     """Post a request of a format to a gateway."""
     path, query, body = request_of(format, is_streaming=is_streaming, **fields)
     return asyncio.run(call(app, path, body, headers=headers or {}, query=query))
@@ -46,7 +46,7 @@ def post(app: Any, format: str, *, is_streaming: bool = False, headers: Any = No
 
 @whole_and_streamed
 @every_pair
-def test_an_sdk_gets_the_same_answer_from_any_endpoint(format: str, via: str, is_streaming: bool) -> None:
+def test_an_sdk_gets_the_same_answer_from_any_endpoint(format: fb.Format, via: fb.Format, is_streaming: bool) -> None:
     """The application of a team uses one SDK, its relay another format."""
     relay = relay_of()
 
@@ -58,7 +58,7 @@ def test_an_sdk_gets_the_same_answer_from_any_endpoint(format: str, via: str, is
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_without_via_each_format_has_its_endpoint(format: str) -> None:
+def test_without_via_each_format_has_its_endpoint(format: fb.Format) -> None:
     """A relay with all endpoints converts nothing."""
     relay = relay_of()
 
@@ -79,7 +79,7 @@ def test_without_via_a_missing_endpoint_is_replaced_by_the_first() -> None:
 
 
 @every_pair
-def test_models_are_listed_in_the_format_of_the_sdk(format: str, via: str) -> None:
+def test_models_are_listed_in_the_format_of_the_sdk(format: fb.Format, via: fb.Format) -> None:
     """Chat interfaces fill their menu of models from the list."""
     app = gateway_over(relay_of(models=["a", "b-2"]), via=via)
 
@@ -87,7 +87,7 @@ def test_models_are_listed_in_the_format_of_the_sdk(format: str, via: str) -> No
 
 
 @every_pair
-def test_an_error_keeps_status_message_wait_and_request_id(format: str, via: str) -> None:
+def test_an_error_keeps_status_message_wait_and_request_id(format: fb.Format, via: fb.Format) -> None:
     """The SDK of the caller decides by these whether and when to repeat the request."""
     app = gateway_over(relay_of(Failure(429, "slow down", retry_after=7)), via=via)
 
@@ -100,7 +100,7 @@ def test_an_error_keeps_status_message_wait_and_request_id(format: str, via: str
 
 
 @every_pair
-def test_an_error_in_a_stream_ends_it_in_the_format_of_the_caller(format: str, via: str) -> None:
+def test_an_error_in_a_stream_ends_it_in_the_format_of_the_caller(format: fb.Format, via: fb.Format) -> None:
     """An overload in the middle of an answer must not look like its end."""
     app = gateway_over(relay_of((Failure(529, "overloaded", after=3), ANSWER)), via=via)
 

@@ -27,7 +27,7 @@ CALLER_HEADERS = {"authorization": f"Bearer {CALLER_KEY}"}
 
 
 def through(
-    answer: Callable[[Peer, Received], bool], format: str, via: str, *, is_streaming: bool = False, **settings: Any
+    answer: Callable[[Peer, Received], bool], format: fb.Format, via: fb.Format, *, is_streaming: bool = False, **settings: Any
 ) -> Reply:
     """Post a request to a gateway whose relay is a server of the client's tests."""
     path, query, body = request_of(format, is_streaming=is_streaming)
@@ -40,7 +40,7 @@ def through(
         return asyncio.run(exchange(server.url))
 
 
-def answer_of(format: str) -> dict[str, Any]:
+def answer_of(format: fb.Format) -> dict[str, Any]:
     """Return the body of an answer in a format."""
     return fb.convert_response(ANSWER.body("messages", "m", 1), source="messages", target=format).body
 
@@ -53,7 +53,7 @@ LIMITS = fb.Limits(max_request_bytes=1000)
 
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("shape", ["declared", "undeclared", "compressed"])
-def test_a_body_over_the_limit_is_refused(format: str, shape: str) -> None:
+def test_a_body_over_the_limit_is_refused(format: fb.Format, shape: str) -> None:
     """One request must not fill the memory of the gateway."""
     relay = relay_of()
     path, _, body = request_of(format)
@@ -138,7 +138,7 @@ def test_a_client_that_stops_reading_ends_the_call() -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_relay_that_cannot_be_reached_is_a_502(format: str) -> None:
+def test_a_relay_that_cannot_be_reached_is_a_502(format: fb.Format) -> None:
     """The SDK repeats the request, and the caller does not learn the relay's address."""
     path, _, body = request_of(format)
 
@@ -169,7 +169,7 @@ def test_a_relay_that_does_not_answer_is_a_504() -> None:
 
 @pytest.mark.parametrize("limit", ["read", "idle", "total"])
 @every_pair
-def test_a_stream_that_stalls_ends_in_the_error_of_a_timeout(format: str, via: str, limit: str) -> None:
+def test_a_stream_that_stalls_ends_in_the_error_of_a_timeout(format: fb.Format, via: fb.Format, limit: str) -> None:
     """A caller that sees a truncated stream looks for a broken connection."""
 
     def stall(peer: Peer, _: Received) -> bool:
@@ -189,7 +189,7 @@ def test_a_stream_that_stalls_ends_in_the_error_of_a_timeout(format: str, via: s
 @pytest.mark.parametrize("status", [200, 500])
 @every_pair
 def test_an_answer_that_breaks_off_is_a_502_without_the_words_of_the_http_library(
-    format: str, via: str, status: int, caplog: pytest.LogCaptureFixture
+    format: fb.Format, via: fb.Format, status: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The text of the library may name the relay; the log has it."""
 
@@ -206,7 +206,7 @@ def test_an_answer_that_breaks_off_is_a_502_without_the_words_of_the_http_librar
 
 @pytest.mark.parametrize("framing", FRAMINGS)
 @every_pair
-def test_a_truncated_stream_is_never_a_complete_answer(format: str, via: str, framing: Framing) -> None:
+def test_a_truncated_stream_is_never_a_complete_answer(format: fb.Format, via: fb.Format, framing: Framing) -> None:
     """A broken connection looks like the end of the answer."""
 
     def cut(peer: Peer, _: Received) -> bool:
@@ -435,7 +435,9 @@ def _echo_answer(peer: Peer, key: str, is_stream: bool, size: int) -> None:
 @pytest.mark.parametrize("shape", ["whole", "streamed", "in pieces"])
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("has_key", [True, False], ids=["gateway's key", "caller's key"])
-def test_an_echo_of_the_key_in_an_answer_is_masked(format: str, shape: str, has_key: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_echo_of_the_key_in_an_answer_is_masked(
+    format: fb.Format, shape: str, has_key: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Relays log requests into their answers for debugging."""
     monkeypatch.delenv("FORMATBRIDGE_API_KEY", raising=False)
     key = RELAY_KEY if has_key else CALLER_KEY
@@ -461,7 +463,7 @@ def test_an_echo_of_the_key_in_an_answer_is_masked(format: str, shape: str, has_
 
 @whole_and_streamed
 @pytest.mark.parametrize(("format", "via"), PAIRS)
-def test_an_echo_of_the_key_is_masked_in_a_report(format: str, via: str, is_streaming: bool) -> None:
+def test_an_echo_of_the_key_is_masked_in_a_report(format: fb.Format, via: fb.Format, is_streaming: bool) -> None:
     """A log of losses is read by more people than the configuration; an echo may be the name of a field."""
     reported: list[fb.Converted] = []
     body = answer_of(via) | {f"echo {RELAY_KEY}": 1, "debug": {"key": [RELAY_KEY]}}
@@ -487,7 +489,7 @@ def test_an_echo_of_the_key_is_masked_in_a_report(format: str, via: str, is_stre
 @pytest.mark.parametrize("escape", ["unicode", "slash", "in arguments"])
 @whole_and_streamed
 @pytest.mark.parametrize("format", FORMATS)
-def test_an_echo_of_the_key_in_json_escapes_is_masked(format: str, is_streaming: bool, escape: str) -> None:
+def test_an_echo_of_the_key_in_json_escapes_is_masked(format: fb.Format, is_streaming: bool, escape: str) -> None:
     """Servers in other languages escape other characters, and a stream in the format of the caller passes unchanged."""
     key = "sk-canary/relay+key=="
     escaped = {
@@ -512,7 +514,7 @@ def test_an_echo_of_the_key_in_json_escapes_is_masked(format: str, is_streaming:
 @whole_and_streamed
 @pytest.mark.parametrize(("format", "via"), PAIRS)
 def test_an_echo_of_the_key_in_an_error_is_masked(
-    format: str, via: str, status: int, is_streaming: bool, caplog: pytest.LogCaptureFixture
+    format: fb.Format, via: fb.Format, status: int, is_streaming: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Relays repeat keys in their errors, and a gateway passes errors on to other people."""
     caplog.set_level(logging.DEBUG)
@@ -551,7 +553,9 @@ RAISED += [fb.InvalidPayloadError("messages", "request", [("", "no, sk-1")]), fb
 @pytest.mark.parametrize("error", RAISED, ids=lambda error: type(error).__name__)
 @pytest.mark.parametrize("function", ["api_key", "count_tokens"])
 @pytest.mark.parametrize("format", ["messages", "responses", "generate_content"])
-def test_an_exception_of_a_function_of_the_operator_is_a_500_without_details(format: str, function: str, error: Exception) -> None:
+def test_an_exception_of_a_function_of_the_operator_is_a_500_without_details(
+    format: fb.Format, function: str, error: Exception
+) -> None:
     """A secret manager fails; the caller gets an error of its format, and the server's log the traceback."""
 
     def fail(*_: object) -> Any:

@@ -37,7 +37,7 @@ async def ask(client: Any, is_streaming: bool, **fields: Any) -> Any:
 
 @whole_and_streamed
 @pytest.mark.parametrize("via", OTHERS)
-def test_a_conversation_continues_by_the_id_of_its_last_answer(via: str, is_streaming: bool) -> None:
+def test_a_conversation_continues_by_the_id_of_its_last_answer(via: fb.Format, is_streaming: bool) -> None:
     """Applications send only the new turn; the endpoint needs the whole conversation."""
     relay = relay_of(["one", "two", "three"])
     client = sdk_of("responses", gateway_over(relay, via=via, memory=fb.InMemoryStore()))

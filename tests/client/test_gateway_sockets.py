@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("via", FORMATS)
-def test_the_python_sdks_get_the_same_answers(via: str) -> None:
+def test_the_python_sdks_get_the_same_answers(via: fb.Format) -> None:
     """Each SDK, whole and streamed, over one endpoint."""
     with (
         relay_served(ANSWER, api_key=RELAY_KEY) as relay,
@@ -51,7 +51,7 @@ def test_the_python_sdks_get_the_same_answers(via: str) -> None:
 
 
 @pytest.mark.parametrize("via", FORMATS)
-def test_the_javascript_sdks_get_the_same_answers(via: str, pytestconfig: pytest.Config) -> None:
+def test_the_javascript_sdks_get_the_same_answers(via: fb.Format, pytestconfig: pytest.Config) -> None:
     """The same for programs in JavaScript."""
     place = installed(pytestconfig, "ask_gateway.mjs")
 
@@ -78,7 +78,7 @@ def _answer_ai_sdk(request: Recorded) -> Answer:
 
 
 @pytest.mark.parametrize("via", FORMATS)
-def test_the_ai_sdk_gets_the_same_answers_and_runs_its_tool(via: str, pytestconfig: pytest.Config) -> None:
+def test_the_ai_sdk_gets_the_same_answers_and_runs_its_tool(via: fb.Format, pytestconfig: pytest.Config) -> None:
     """The AI SDK has separate clients for the four formats, which check their answers."""
     place = installed(pytestconfig, "ask_gateway_ai_sdk.mjs")
 
@@ -107,7 +107,7 @@ def test_the_ai_sdk_gets_the_same_answers_and_runs_its_tool(via: str, pytestconf
 
 @requires_agents
 @pytest.mark.parametrize("via", FORMATS)
-def test_recorded_requests_of_agents_are_served(via: str) -> None:
+def test_recorded_requests_of_agents_are_served(via: fb.Format) -> None:
     """Agents send long conversations with many tools, and headers of their vendors."""
     # the relay has issued none of the tokens in these conversations, so its rules about tokens do not apply
     with (

@@ -36,13 +36,13 @@ def client_of(body: bytes, kind: str = TYPES[0], status: int = 200, size: int = 
     return fb.Client("https://relay.test", KEY, retry=0, http_client=httpx.Client(transport=httpx.MockTransport(answer)))
 
 
-def whole(format: str) -> bytes:
+def whole(format: fb.Format) -> bytes:
     return json.dumps(answer_of(format)).encode()
 
 
 @every_format
 @every_comment
-def test_a_whole_answer_after_comments_is_the_answer(comments: bytes, format: str) -> None:
+def test_a_whole_answer_after_comments_is_the_answer(comments: bytes, format: fb.Format) -> None:
     """The answer is complete and has been paid for."""
     reply = client_of(comments + whole(format), "application/json", size=999).send(body_of("requests", format), format)
 
@@ -52,7 +52,7 @@ def test_a_whole_answer_after_comments_is_the_answer(comments: bytes, format: st
 @every_format
 @every_comment
 @pytest.mark.parametrize("kind", TYPES)
-def test_a_whole_answer_after_comments_is_streamed(kind: str, comments: bytes, format: str) -> None:
+def test_a_whole_answer_after_comments_is_streamed(kind: str, comments: bytes, format: fb.Format) -> None:
     """A caller that requested a stream reads events."""
     client = client_of(comments + whole(format), kind, size=999)
 
@@ -64,7 +64,7 @@ def test_a_whole_answer_after_comments_is_streamed(kind: str, comments: bytes, f
 
 @every_format
 @every_comment
-def test_a_whole_answer_in_the_place_of_a_stream_is_collected(comments: bytes, format: str) -> None:
+def test_a_whole_answer_in_the_place_of_a_stream_is_collected(comments: bytes, format: fb.Format) -> None:
     """The same without a client, in pieces of any size."""
     body = comments + whole(format)
 
@@ -75,7 +75,7 @@ def test_a_whole_answer_in_the_place_of_a_stream_is_collected(comments: bytes, f
 
 @pytest.mark.parametrize("target", fb.FORMATS)
 @every_format
-def test_a_whole_answer_in_the_place_of_a_stream_is_converted(format: str, target: str) -> None:
+def test_a_whole_answer_in_the_place_of_a_stream_is_converted(format: fb.Format, target: fb.Format) -> None:
     """The reader gets events and an end."""
     output = b"".join(fb.convert_stream([b": PROCESSING\n\n" + whole(format)], source=format, target=target))
 
@@ -90,7 +90,7 @@ ERROR: dict[str, Any] = {"error": {"message": "The provider is down", "code": "p
 @pytest.mark.parametrize("status", [200, 502])
 @pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "stream"])
 @every_format
-def test_an_error_after_comments_keeps_its_message(format: str, is_stream: bool, status: int, comments: bytes) -> None:
+def test_an_error_after_comments_keeps_its_message(format: fb.Format, is_stream: bool, status: int, comments: bytes) -> None:
     """The error decides whether another attempt can help."""
     client = client_of(comments + json.dumps(ERROR).encode(), TYPES[not is_stream], status, size=999)
 
@@ -108,7 +108,7 @@ def test_an_error_after_comments_keeps_its_message(format: str, is_stream: bool,
 
 @pytest.mark.parametrize("body", [b": only a comment", b": PROCESSING\n\n", b": PROCESSING\n\n \n"])
 @every_format
-def test_comments_without_an_answer_are_a_truncation(format: str, body: bytes) -> None:
+def test_comments_without_an_answer_are_a_truncation(format: fb.Format, body: bytes) -> None:
     """A relay that gave up sends no answer; this is a truncation, not an empty answer."""
     stream = client_of(body).stream(body_of("requests", format), format)
 

@@ -58,7 +58,7 @@ def test_an_answer_is_read_up_to_its_limit_in_every_encoding(encoding: str, over
 @around
 @pytest.mark.parametrize("encoding", PACKERS)
 @pytest.mark.parametrize("format", ["messages", "responses"])
-def test_a_stream_is_read_up_to_its_limit_in_every_encoding(format: str, encoding: str, over: int) -> None:
+def test_a_stream_is_read_up_to_its_limit_in_every_encoding(format: fb.Format, encoding: str, over: int) -> None:
     """Beyond the limit the stream fails, and the part that arrived is kept."""
     data = stream_of("messages")
     limits = fb.Limits(max_response_bytes=len(data) - over)

@@ -114,7 +114,9 @@ def test_a_truncated_body_is_reported(name: str, library: ModuleType) -> None:
     ids=lambda value: "+".join(sorted(value)) or "none" if isinstance(value, set) else str(value),
 )
 @pytest.mark.parametrize("via", fb.FORMATS)
-def test_a_stream_truncated_before_its_first_event_is_a_connection_error(via: str, on: set[fb.RetryCause], count: int) -> None:
+def test_a_stream_truncated_before_its_first_event_is_a_connection_error(
+    via: fb.Format, on: set[fb.RetryCause], count: int
+) -> None:
     """A setting against double billing also holds for a truncated stream."""
     calls: list[Any] = []
 
@@ -131,7 +133,7 @@ def test_a_stream_truncated_before_its_first_event_is_a_connection_error(via: st
 
 
 @pytest.mark.parametrize("via", fb.FORMATS)
-def test_a_stream_that_cannot_be_read_is_not_tried_again(via: str) -> None:
+def test_a_stream_that_cannot_be_read_is_not_tried_again(via: fb.Format) -> None:
     """It has been paid for, and another attempt would get the same bytes."""
     calls: list[Any] = []
 

@@ -25,19 +25,19 @@ def _relay() -> FakeRelay:
     return FakeRelay([Answer(tool_calls=[ToolCall("get_weather", {"city": "Rome"})]), "It is sunny."])
 
 
-def _client(format: str, relay: FakeRelay, via: str) -> Any:
+def _client(format: fb.Format, relay: FakeRelay, via: fb.Format) -> Any:
     transport = fb.transport(relay.base_url, relay.api_key, via=via, inner=relay)
     return official_sdks.sdk(format, "https://vendor.test", "k", httpx2.Client(transport=transport))
 
 
-def _results(relay: FakeRelay, via: str) -> list[Any]:
+def _results(relay: FakeRelay, via: fb.Format) -> list[Any]:
     request = fb.convert_request(relay.requests[-1].body, source=via, target="chat_completions", model="m").body
     return [turn["content"] for turn in request["messages"] if turn["role"] == "tool"]
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("via", fb.FORMATS)
-def test_the_tool_runner_of_messages_runs(via: str) -> None:
+def test_the_tool_runner_of_messages_runs(via: fb.Format) -> None:
     """It requests a thread on the server, and sends the whole conversation if the server has none."""
     relay = _relay()
     tool = official_sdks.anthropic.beta_tool(get_weather)
@@ -53,7 +53,7 @@ def test_the_tool_runner_of_messages_runs(via: str) -> None:
 
 @pytest.mark.parametrize("via", fb.FORMATS)
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
-def test_automatic_function_calling_of_generate_content_runs(via: str, streams: bool) -> None:
+def test_automatic_function_calling_of_generate_content_runs(via: fb.Format, streams: bool) -> None:
     """It keeps each event of a stream as a separate content."""
     relay = _relay()
     models = _client("generate_content", relay, via).models

@@ -728,7 +728,7 @@ ECHOES = {
 @pytest.mark.parametrize("echo", ECHOES)
 def test_an_error_never_contains_the_key(echo: str) -> None:
     """In text, attributes, partial answers and pickles; errors are written to logs and sent to other services."""
-    format = "responses" if echo == "an answer that failed" else "chat_completions"
+    format: fb.Format = "responses" if echo == "an answer that failed" else "chat_completions"
     received: list[fb.Attempt] = []
 
     def answer(peer: Peer, _request: Received) -> bool:

@@ -29,7 +29,7 @@ def relay() -> Iterator[FakeRelay]:
 
 @every_library
 @every_pair
-def test_a_client_gets_the_scripted_answer_over_a_socket(format: str, via: str, library: str, relay: FakeRelay) -> None:
+def test_a_client_gets_the_scripted_answer_over_a_socket(format: fb.Format, via: fb.Format, library: str, relay: FakeRelay) -> None:
     """As an answer and as a stream."""
     with (
         LIBRARIES[library].Client() as http_client,
@@ -44,7 +44,9 @@ def test_a_client_gets_the_scripted_answer_over_a_socket(format: str, via: str, 
 
 @every_library
 @every_pair
-def test_an_async_client_gets_the_scripted_answer_over_a_socket(format: str, via: str, library: str, relay: FakeRelay) -> None:
+def test_an_async_client_gets_the_scripted_answer_over_a_socket(
+    format: fb.Format, via: fb.Format, library: str, relay: FakeRelay
+) -> None:
     """As an answer and as a stream."""
 
     async def exchange() -> list[Any]:
@@ -60,7 +62,7 @@ def test_an_async_client_gets_the_scripted_answer_over_a_socket(format: str, via
 
 
 @every_pair
-def test_an_official_sdk_gets_the_scripted_answer_over_a_socket(format: str, via: str, relay: FakeRelay) -> None:
+def test_an_official_sdk_gets_the_scripted_answer_over_a_socket(format: fb.Format, via: fb.Format, relay: FakeRelay) -> None:
     """The transport wraps the socket transport of the HTTP library."""
     with httpx2.Client(transport=fb.transport(relay.base_url, relay.api_key, via=via)) as http_client:
         client = official_sdks.sdk(format, "https://vendor.test", "sk-vendor", http_client)
@@ -71,7 +73,7 @@ def test_an_official_sdk_gets_the_scripted_answer_over_a_socket(format: str, via
 
 
 @every_pair
-def test_an_async_official_sdk_gets_the_scripted_answer_over_a_socket(format: str, via: str, relay: FakeRelay) -> None:
+def test_an_async_official_sdk_gets_the_scripted_answer_over_a_socket(format: fb.Format, via: fb.Format, relay: FakeRelay) -> None:
     """The transport wraps the socket transport of the HTTP library."""
 
     async def exchange() -> list[official_sdks.SdkAnswer]:

@@ -17,7 +17,7 @@ from tests.fixtures import check
 from tests.support.servers import KEY, body_of, stream_of
 from tests.support.stream_laws import Stream, recorded, shipped
 
-OTHER: dict[str, str] = dict(
+OTHER: dict[fb.Format, fb.Format] = dict(
     zip(fb.FORMATS, ("responses", "chat_completions", "chat_completions", "chat_completions"), strict=True)
 )
 """The format to which another one's stream is converted; it has refusals too."""
@@ -29,7 +29,7 @@ def client_of(pieces: Iterable[bytes]) -> fb.Client:
     return fb.Client("https://relay.test", KEY, retry=0, http_client=httpx.Client(transport=transport))
 
 
-def text_and_answer(pieces: Iterable[bytes], format: str, via: str) -> tuple[str, dict[str, Any] | None]:
+def text_and_answer(pieces: Iterable[bytes], format: fb.Format, via: fb.Format) -> tuple[str, dict[str, Any] | None]:
     """Return the text of a stream and the answer so far; None if the stream failed before it had one."""
     received: list[str] = []
     try:
@@ -42,7 +42,7 @@ def text_and_answer(pieces: Iterable[bytes], format: str, via: str) -> tuple[str
     return "".join(received), answer.body
 
 
-def text_of(body: dict[str, Any] | None, format: str) -> str:
+def text_of(body: dict[str, Any] | None, format: fb.Format) -> str:
     """Return the visible text of an answer, as ``Reply.text`` does."""
     if body is None:
         return ""
@@ -62,13 +62,13 @@ def _transcript(answer: dict[str, Any] | None) -> str:
     return str(audio["transcript"]) if audio else ""
 
 
-def every_stream(format: str) -> Iterator[Stream]:
+def every_stream(format: fb.Format) -> Iterator[Stream]:
     yield from shipped(format)
     yield from recorded(format)
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_the_text_of_a_stream_is_that_of_its_answer(format: str) -> None:
+def test_the_text_of_a_stream_is_that_of_its_answer(format: fb.Format) -> None:
     """Relays send a text in parts, as a whole, or only at its end; the text must be complete in every case."""
     odd = []
     for stream in every_stream(format):
@@ -80,7 +80,7 @@ def test_the_text_of_a_stream_is_that_of_its_answer(format: str) -> None:
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_the_text_of_a_stream_is_the_same_in_another_format(format: str) -> None:
+def test_the_text_of_a_stream_is_the_same_in_another_format(format: fb.Format) -> None:
     """Users of both formats read the same answer. In a format without audio its transcript is a text."""
     odd = []
     for stream in every_stream(format):
@@ -92,7 +92,7 @@ def test_the_text_of_a_stream_is_the_same_in_another_format(format: str) -> None
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_text_does_not_depend_on_chunks(format: str) -> None:
+def test_text_does_not_depend_on_chunks(format: fb.Format) -> None:
     """A network splits bytes anywhere."""
     odd = []
     for stream in shipped(format):
@@ -105,7 +105,7 @@ def test_text_does_not_depend_on_chunks(format: str) -> None:
 
 @pytest.mark.parametrize("via", fb.FORMATS)
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_text_is_returned_as_it_arrives(format: str, via: str) -> None:
+def test_text_is_returned_as_it_arrives(format: fb.Format, via: fb.Format) -> None:
     """A user reads the words as they arrive."""
     sent: list[bytes] = []
 
@@ -200,7 +200,7 @@ def test_the_first_choice_is_the_one_that_an_answer_begins_with() -> None:
 
 
 @pytest.mark.parametrize("via", fb.FORMATS)
-def test_text_after_reading_an_event_raises(via: str) -> None:
+def test_text_after_reading_an_event_raises(via: fb.Format) -> None:
     """The text of that event would appear twice or never."""
     with client_of([stream_of(via)]).stream(body_of("requests", via), via) as stream:
         next(stream)

@@ -17,7 +17,7 @@ from tests.support import official_sdks
 from tests.support.gateway_server import CALLER_KEY, RELAY_KEY, call, gateway_over
 from tests.testing.test_fake_relay import BODIES, KEY
 
-COUNTING = ("messages", "responses", "generate_content")
+COUNTING: tuple[fb.Format, ...] = ("messages", "responses", "generate_content")
 PATHS = {
     "messages": "/v1/messages/count_tokens",
     "responses": "/v1/responses/input_tokens",
@@ -41,7 +41,7 @@ def client_of(relay: FakeRelay, **settings: Any) -> fb.Client:
     return fb.Client(relay.base_url, RELAY_KEY, http_client=relay.http_client(), **settings)
 
 
-def post(app: Any, format: str, body: Any, path: str = "") -> Any:
+def post(app: Any, format: fb.Format, body: Any, path: str = "") -> Any:
     """Post a request for a token count to a gateway, and return its answer."""
     headers = {"anthropic-version": "2023-06-01"} if format == "messages" else {}
     return asyncio.run(call(app, path or PATHS[format], json.dumps(body).encode(), headers=headers))
@@ -51,7 +51,7 @@ def post(app: Any, format: str, body: Any, path: str = "") -> Any:
 
 
 @every_pair
-def test_a_client_returns_the_count_in_the_format_of_the_caller(format: str, via: str) -> None:
+def test_a_client_returns_the_count_in_the_format_of_the_caller(format: fb.Format, via: fb.Format) -> None:
     """The same request is counted first and sent afterwards."""
     relay = relay_of(count_tokens=42)
 
@@ -67,7 +67,7 @@ def test_a_client_returns_the_count_in_the_format_of_the_caller(format: str, via
 
 
 @every_pair
-def test_an_async_client_returns_the_same(format: str, via: str) -> None:
+def test_an_async_client_returns_the_same(format: fb.Format, via: fb.Format) -> None:
     """One flow serves both clients."""
     relay = relay_of(count_tokens=42)
 
@@ -79,7 +79,7 @@ def test_an_async_client_returns_the_same(format: str, via: str) -> None:
 
 
 @every_format
-def test_a_typed_request_needs_no_format(format: str) -> None:
+def test_a_typed_request_needs_no_format(format: fb.Format) -> None:
     """A caller passes the model of a whole request, or that of a request for a count."""
     from importlib import import_module
 
@@ -114,7 +114,7 @@ def test_an_endpoint_without_a_count_is_a_configuration_error() -> None:
 
 
 @every_format
-def test_the_function_of_the_caller_counts_for_an_endpoint_that_cannot(format: str) -> None:
+def test_the_function_of_the_caller_counts_for_an_endpoint_that_cannot(format: fb.Format) -> None:
     """A tokenizer of the caller gets the request as the endpoint would get it."""
     relay = relay_of()
     seen: list[dict[str, Any]] = []
@@ -205,7 +205,7 @@ def test_an_answer_without_a_count_is_unexpected() -> None:
 
 
 @every_pair
-def test_the_method_of_an_sdk_counts_over_any_endpoint(format: str, via: str) -> None:
+def test_the_method_of_an_sdk_counts_over_any_endpoint(format: fb.Format, via: fb.Format) -> None:
     """A chat interface shows the length of a prompt before it is sent."""
     relay = relay_of(count_tokens=42)
 
@@ -218,7 +218,7 @@ def test_the_method_of_an_sdk_counts_over_any_endpoint(format: str, via: str) ->
 
 
 @every_pair
-def test_the_method_of_an_async_sdk_counts_over_any_endpoint(format: str, via: str) -> None:
+def test_the_method_of_an_async_sdk_counts_over_any_endpoint(format: fb.Format, via: fb.Format) -> None:
     """One flow serves both."""
     transport = fb.transport("https://relay.test", RELAY_KEY, via=via, inner=relay_of(count_tokens=42))
 
@@ -230,7 +230,7 @@ def test_the_method_of_an_async_sdk_counts_over_any_endpoint(format: str, via: s
 
 
 @every_pair
-def test_the_method_of_an_sdk_counts_over_a_gateway(format: str, via: str) -> None:
+def test_the_method_of_an_sdk_counts_over_a_gateway(format: fb.Format, via: fb.Format) -> None:
     """An agent counts through the gateway of its team before it compacts a conversation."""
     relay = relay_of(count_tokens=42)
 
@@ -240,7 +240,7 @@ def test_the_method_of_an_sdk_counts_over_a_gateway(format: str, via: str) -> No
 
 
 @every_format
-def test_an_sdk_gets_the_estimate_of_the_caller_for_chat_completions(format: str) -> None:
+def test_an_sdk_gets_the_estimate_of_the_caller_for_chat_completions(format: fb.Format) -> None:
     """Agents count tokens whatever the endpoint behind them is."""
     relay = relay_of()
     app = gateway_over(relay, via="chat_completions", count_tokens=words)
@@ -251,7 +251,7 @@ def test_an_sdk_gets_the_estimate_of_the_caller_for_chat_completions(format: str
 
 
 @every_format
-def test_an_sdk_gets_a_clear_error_without_an_estimate(format: str) -> None:
+def test_an_sdk_gets_a_clear_error_without_an_estimate(format: fb.Format) -> None:
     """The error is that of a missing endpoint, in the format of the SDK, and is not repeated."""
     relay = relay_of()
     app = gateway_over(relay, via="chat_completions")
@@ -268,7 +268,7 @@ def test_an_sdk_gets_a_clear_error_without_an_estimate(format: str) -> None:
 
 
 @every_pair
-def test_an_error_of_a_count_keeps_status_and_message(format: str, via: str) -> None:
+def test_an_error_of_a_count_keeps_status_and_message(format: fb.Format, via: fb.Format) -> None:
     """The SDK of the caller decides by these whether to repeat the request."""
     app = gateway_over(relay_of(Failure(429, "slow down", retry_after=7)), via=via)
 
@@ -306,7 +306,7 @@ def test_a_gateway_counts_a_continued_conversation() -> None:
 
 
 @every_format
-def test_another_method_is_not_allowed(format: str) -> None:
+def test_another_method_is_not_allowed(format: fb.Format) -> None:
     """The answer names the allowed method."""
     reply = asyncio.run(call(gateway_over(relay_of(), via="messages"), PATHS[format], b"", method="PUT"))
 

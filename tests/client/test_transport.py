@@ -34,7 +34,7 @@ def relay_of(script: Any = ANSWER, **settings: Any) -> FakeRelay:
     return FakeRelay(script, api_key=RELAY_KEY, **settings)
 
 
-def joined(format: str, via: str, relay: Any, **settings: Any) -> Any:
+def joined(format: fb.Format, via: fb.Format, relay: Any, **settings: Any) -> Any:
     """Return the official SDK of a format over an endpoint of ``via``."""
     transport = fb.transport("https://relay.test", RELAY_KEY, via=via, inner=relay, **settings)
     return official_sdks.sdk(format, VENDOR, VENDOR_KEY, httpx2.Client(transport=transport))
@@ -42,7 +42,7 @@ def joined(format: str, via: str, relay: Any, **settings: Any) -> Any:
 
 @whole_and_streamed
 @every_pair
-def test_an_sdk_gets_the_same_answer_from_any_endpoint(format: str, via: str, is_streaming: bool) -> None:
+def test_an_sdk_gets_the_same_answer_from_any_endpoint(format: fb.Format, via: fb.Format, is_streaming: bool) -> None:
     """Text, calls and usage are those of the script, and the endpoint has the selected format."""
     relay = relay_of()
 
@@ -54,7 +54,7 @@ def test_an_sdk_gets_the_same_answer_from_any_endpoint(format: str, via: str, is
 
 @whole_and_streamed
 @every_pair
-def test_an_async_sdk_gets_the_same_answer_from_any_endpoint(format: str, via: str, is_streaming: bool) -> None:
+def test_an_async_sdk_gets_the_same_answer_from_any_endpoint(format: fb.Format, via: fb.Format, is_streaming: bool) -> None:
     """The async transport has the same logic."""
     transport = fb.transport("https://relay.test", RELAY_KEY, via=via, inner=relay_of())
 
@@ -70,7 +70,7 @@ def test_an_async_sdk_gets_the_same_answer_from_any_endpoint(format: str, via: s
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 @whole_and_streamed
 @every_pair
-def test_httpx_works_too(format: str, via: str, is_streaming: bool, is_async: bool) -> None:
+def test_httpx_works_too(format: fb.Format, via: fb.Format, is_streaming: bool, is_async: bool) -> None:
     """Older SDKs use this library, and callers of a format without an SDK."""
     transport = fb.transport("https://relay.test", RELAY_KEY, via=via, inner=relay_of())
     path, body = PATHS[format], BODIES[format]
@@ -109,7 +109,7 @@ def test_the_other_sdk_s_older_library_is_taken_too() -> None:
 
 @whole_and_streamed
 @every_pair
-def test_one_header_has_the_key_and_none_has_the_key_of_the_sdk(format: str, via: str, is_streaming: bool) -> None:
+def test_one_header_has_the_key_and_none_has_the_key_of_the_sdk(format: fb.Format, via: fb.Format, is_streaming: bool) -> None:
     """A vendor's key in the environment of an SDK must not reach a relay, nor the relay's key the vendor."""
     relay = relay_of()
 
@@ -122,7 +122,7 @@ def test_one_header_has_the_key_and_none_has_the_key_of_the_sdk(format: str, via
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_without_a_key_the_key_of_the_sdk_is_sent(format: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_key_the_key_of_the_sdk_is_sent(format: fb.Format, monkeypatch: pytest.MonkeyPatch) -> None:
     """A user may set the key of the relay in the SDK."""
     monkeypatch.delenv("FORMATBRIDGE_API_KEY", raising=False)
     relay = relay_of()
@@ -184,7 +184,7 @@ def test_an_invalid_transport_is_rejected_by_the_constructor(wrong: dict[str, An
 
 
 @every_pair
-def test_an_error_answer_raises_the_exception_of_the_sdk(format: str, via: str) -> None:
+def test_an_error_answer_raises_the_exception_of_the_sdk(format: fb.Format, via: fb.Format) -> None:
     """Code that catches the vendor's errors still works, with the time to wait and the request id."""
     relay = relay_of(Failure(429, "slow down", retry_after=7))
 
@@ -210,7 +210,7 @@ def test_kinds_of_errors_are_the_vendor_s_classes() -> None:
 
 
 @every_pair
-def test_an_error_in_the_stream_is_raised(format: str, via: str) -> None:
+def test_an_error_in_the_stream_is_raised(format: fb.Format, via: fb.Format) -> None:
     """The status was 200 before the error occurred."""
     relay = relay_of((Failure(529, "too much to do", after=3), ANSWER))
 
@@ -219,7 +219,7 @@ def test_an_error_in_the_stream_is_raised(format: str, via: str) -> None:
 
 
 @every_pair
-def test_a_truncated_stream_is_never_an_answer(format: str, via: str) -> None:
+def test_a_truncated_stream_is_never_an_answer(format: fb.Format, via: fb.Format) -> None:
     """The official SDKs take most truncated streams for complete ones; here each one raises."""
     relay = relay_of(ANSWER, quirks=["eof_without_terminal"])
 
@@ -238,7 +238,7 @@ ENDS = {
 
 @pytest.mark.parametrize("framing", ["close", "chunked"])
 @every_pair
-def test_each_truncation_is_an_error_of_the_sdk(format: str, via: str, framing: Any) -> None:
+def test_each_truncation_is_an_error_of_the_sdk(format: fb.Format, via: fb.Format, framing: Any) -> None:
     """Some SDKs take the part before a closed connection for an answer, or raise the error of the HTTP library."""
     answer = Answer(text="Rome is sunny.", tool_calls=[ToolCall("now")])
     whole = relay_of(answer).handle_request(_streaming_request(via)).read()
@@ -259,7 +259,7 @@ SDK_ERRORS = (official_sdks.anthropic.APIError, official_sdks.openai.APIError, o
 """The exceptions that the SDKs raise."""
 
 
-def _streaming_request(format: str) -> httpx2.Request:
+def _streaming_request(format: fb.Format) -> httpx2.Request:
     body, path = dict(BODIES[format]), PATHS[format]
     if format == "generate_content":
         path = path.replace(":g", ":streamG") + "?alt=sse"
@@ -312,7 +312,7 @@ def test_an_endpoint_without_counterpart_is_a_404() -> None:
 
 
 @every_pair
-def test_models_are_listed_in_the_format_of_the_sdk(format: str, via: str) -> None:
+def test_models_are_listed_in_the_format_of_the_sdk(format: fb.Format, via: fb.Format) -> None:
     """The relay has one list in one format."""
     relay = relay_of(models=["m-large", "m-small"])
 
@@ -373,7 +373,7 @@ OTHER_LISTS = {
 
 @pytest.mark.parametrize("shape", OTHER_LISTS)
 @every_pair
-def test_models_are_listed_by_a_relay_that_has_another_list(format: str, via: str, shape: str) -> None:
+def test_models_are_listed_by_a_relay_that_has_another_list(format: fb.Format, via: fb.Format, shape: str) -> None:
     """Many relays have the list of one format only, at the path of that format."""
     requested: list[str] = []
 
@@ -465,7 +465,7 @@ def test_a_models_path_may_be_below_a_path_of_that_name() -> None:
 @pytest.mark.parametrize("quirk", QUIRKS)
 @whole_and_streamed
 @every_pair
-def test_no_quirk_of_a_relay_is_taken_for_an_answer(format: str, via: str, is_streaming: bool, quirk: Any) -> None:
+def test_no_quirk_of_a_relay_is_taken_for_an_answer(format: fb.Format, via: fb.Format, is_streaming: bool, quirk: Any) -> None:
     """With every quirk of a relay the SDK gets the content or raises; a failure never looks like an answer."""
     relay = relay_of([Failure(500, "broken"), ANSWER], quirks=[quirk])
     client = joined(format, via, relay)
@@ -908,7 +908,7 @@ def test_without_an_inner_transport_that_of_the_library_is_created_and_closed() 
 
 
 @every_pair
-def test_no_error_of_a_stream_shows_the_key(format: str, via: str) -> None:
+def test_no_error_of_a_stream_shows_the_key(format: fb.Format, via: fb.Format) -> None:
     """The key arrived in a success, after words of the answer."""
     relay = relay_of((Failure(401, f"unknown key {RELAY_KEY}", code=RELAY_KEY, after=3), ANSWER))
 
@@ -1005,7 +1005,7 @@ def test_an_inner_transport_of_the_wrong_kind_raises(inner: Any, client: Any, te
 
 
 @pytest.mark.parametrize("via", FORMATS)
-def test_an_empty_key_sends_no_key(via: str) -> None:
+def test_an_empty_key_sends_no_key(via: fb.Format) -> None:
     """Only a missing argument means the key of the SDK."""
     relay = FakeRelay("Hello", api_key=None)
     http_client = httpx2.Client(transport=fb.transport("https://relay.test", "", via=via, inner=relay))

@@ -19,8 +19,8 @@ URL = VENDOR + PATHS["messages"]
 
 
 def _crossed(
-    format: str,
-    via: str,
+    format: fb.Format,
+    via: fb.Format,
     raw: dict[str, str],
     returned: dict[str, str] | None = None,
     *,

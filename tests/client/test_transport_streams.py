@@ -21,7 +21,7 @@ sync_and_async = pytest.mark.parametrize("is_async", [False, True], ids=["sync",
 EVENTS = {"content-type": "text/event-stream"}
 
 
-def _ask(format: str, via: str, inner: Any, *, is_async: bool, **settings: Any) -> official_sdks.SdkAnswer:
+def _ask(format: fb.Format, via: fb.Format, inner: Any, *, is_async: bool, **settings: Any) -> official_sdks.SdkAnswer:
     """Read a stream to its end."""
     transport = fb.transport("https://relay.test", RELAY_KEY, via=via, inner=inner, **settings)
 
@@ -38,7 +38,7 @@ def _ask(format: str, via: str, inner: Any, *, is_async: bool, **settings: Any) 
     )
 
 
-def _middle(via: str) -> int:
+def _middle(via: fb.Format) -> int:
     """Return a position in the stream of an answer, before its finish reason."""
     whole = b"".join(fb.replay_response(ANSWER.body(via, "m", 1), source="messages", target=via))
     return whole.index(ENDS[via]) // 2
@@ -47,7 +47,7 @@ def _middle(via: str) -> int:
 @sync_and_async
 @pytest.mark.parametrize("fault", ["ReadError", "RemoteProtocolError", "chunked", "length", "close"])
 @pytest.mark.parametrize(("format", "via"), PAIRS)
-def test_a_break_in_mid_stream_is_an_error_of_the_sdk(format: str, via: str, fault: Any, is_async: bool) -> None:
+def test_a_break_in_mid_stream_is_an_error_of_the_sdk(format: fb.Format, via: fb.Format, fault: Any, is_async: bool) -> None:
     """Code that catches the vendor's errors catches this one, whatever the HTTP library raised."""
     at = _middle(via)
     fails = {"ReadError": Fail("read", at=at), "RemoteProtocolError": Fail("protocol", at=at)}
@@ -59,7 +59,7 @@ def test_a_break_in_mid_stream_is_an_error_of_the_sdk(format: str, via: str, fau
 
 @sync_and_async
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_a_break_after_an_apparent_end_is_an_error_of_the_sdk(format: str, is_async: bool) -> None:
+def test_a_break_after_an_apparent_end_is_an_error_of_the_sdk(format: fb.Format, is_async: bool) -> None:
     """A finish reason is not the end of the stream: usage or an error may follow it."""
     events = fb.replay_response(ANSWER.body("chat_completions", "m", 1), source="messages", target="chat_completions")
     body = Pieces(b"".join(events).removesuffix(b"data: [DONE]\n\n"), httpx2.ReadError("reset"))
@@ -129,7 +129,7 @@ DETAILS = ("a wrong index", "a wrong member")
 @sync_and_async
 @pytest.mark.parametrize("nonsense", NONSENSE)
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_invalid_data_in_a_stream_is_reported_without_the_key(format: str, nonsense: str, is_async: bool) -> None:
+def test_invalid_data_in_a_stream_is_reported_without_the_key(format: fb.Format, nonsense: str, is_async: bool) -> None:
     """A relay that writes its log into the stream must not write the key into that of the caller."""
     lines = _lines_of_error(format, NONSENSE[nonsense], is_async)
 
@@ -140,7 +140,7 @@ def test_invalid_data_in_a_stream_is_reported_without_the_key(format: str, nonse
 @sync_and_async
 @pytest.mark.parametrize("detail", MALFORMED)
 @pytest.mark.parametrize("format", [format for format in fb.FORMATS if format != "chat_completions"])
-def test_a_malformed_detail_of_a_stream_does_not_reach_another_format(format: str, detail: str, is_async: bool) -> None:
+def test_a_malformed_detail_of_a_stream_does_not_reach_another_format(format: fb.Format, detail: str, is_async: bool) -> None:
     """The event is read without it; the stream is reported as truncated."""
     lines = _lines_of_error(format, MALFORMED[detail], is_async)
 
@@ -148,7 +148,7 @@ def test_a_malformed_detail_of_a_stream_does_not_reach_another_format(format: st
     assert "the stream ended before its answer was complete" in " ".join(lines)
 
 
-def _lines_of_error(format: str, event: str, is_async: bool) -> list[str]:
+def _lines_of_error(format: fb.Format, event: str, is_async: bool) -> list[str]:
     """Return the lines of the error, with all variables, that an SDK raises for a stream of chat_completions with such an event."""
     body = Pieces(b"data: " + BEGUN + b"\n\n", event.encode())
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, headers=EVENTS, stream=body))
@@ -164,7 +164,7 @@ def _lines_of_error(format: str, event: str, is_async: bool) -> list[str]:
 
 @sync_and_async
 @pytest.mark.parametrize("via", fb.FORMATS)
-def test_an_answer_is_reported_once(via: str, is_async: bool) -> None:
+def test_an_answer_is_reported_once(via: fb.Format, is_async: bool) -> None:
     """A user may bill by the reports; a stream has an end and is also closed."""
     converted: list[fb.Converted] = []
 

@@ -22,7 +22,7 @@ LAST = {
 """The last event with a finish reason; many servers send nothing after it, so a connection that closes there looks complete."""
 
 
-def _is_complete(sent: bytes, data: bytes, format: str, framing: Framing) -> bool:
+def _is_complete(sent: bytes, data: bytes, format: fb.Format, framing: Framing) -> bool:
     """Return whether some bytes of a stream may count as a whole answer; with a length or chunks only all bytes do."""
     if framing == "length":
         return sent == data
@@ -77,7 +77,7 @@ class _Wire(httpx.BaseTransport):
         return httpx.Response(200, headers={"content-type": "text/event-stream"}, stream=stream, request=request)
 
 
-def _read(client: fb.Client, format: str, via: str) -> tuple[int, Exception | None]:
+def _read(client: fb.Client, format: fb.Format, via: fb.Format) -> tuple[int, Exception | None]:
     seen = 0
     try:
         with client.stream(body_of("requests", format), format, via) as stream:
@@ -88,7 +88,7 @@ def _read(client: fb.Client, format: str, via: str) -> tuple[int, Exception | No
     return seen, None
 
 
-async def _read_async(client: fb.AsyncClient, format: str, via: str) -> tuple[int, Exception | None]:
+async def _read_async(client: fb.AsyncClient, format: fb.Format, via: fb.Format) -> tuple[int, Exception | None]:
     seen = 0
     try:
         async with client.stream(body_of("requests", format), format, via) as stream:
@@ -99,7 +99,7 @@ async def _read_async(client: fb.AsyncClient, format: str, via: str) -> tuple[in
     return seen, None
 
 
-def _faults(outcomes: list[tuple[int, int, Exception | None]], data: bytes, format: str, framing: Framing) -> list[str]:
+def _faults(outcomes: list[tuple[int, int, Exception | None]], data: bytes, format: fb.Format, framing: Framing) -> list[str]:
     """Yield the outcomes that the law forbids."""
     problems = []
     for upto, seen, error in outcomes:
@@ -115,7 +115,7 @@ def _faults(outcomes: list[tuple[int, int, Exception | None]], data: bytes, form
 
 @pytest.mark.parametrize("framing", FRAMINGS)
 @pytest.mark.parametrize("via", fb.FORMATS)
-def test_a_truncation_at_any_byte_raises(via: str, framing: Framing) -> None:
+def test_a_truncation_at_any_byte_raises(via: fb.Format, framing: Framing) -> None:
     """A proxy times out or a process dies: half an answer must never pass for a whole one."""
     data = stream_of(via)
     wire = _Wire(data, framing)
@@ -131,7 +131,7 @@ def test_a_truncation_at_any_byte_raises(via: str, framing: Framing) -> None:
 
 @pytest.mark.parametrize("framing", FRAMINGS)
 @pytest.mark.parametrize("via", fb.FORMATS)
-def test_a_truncation_on_a_socket_raises(via: str, framing: Framing) -> None:
+def test_a_truncation_on_a_socket_raises(via: fb.Format, framing: Framing) -> None:
     """The same if the HTTP library detects the truncation, at every 31st byte and at each of the last."""
     data = stream_of(via)
     cutter = _Cutter(data, framing)
@@ -146,10 +146,10 @@ def test_a_truncation_on_a_socket_raises(via: str, framing: Framing) -> None:
 
 @pytest.mark.parametrize("framing", FRAMINGS)
 @pytest.mark.parametrize("via", fb.FORMATS)
-def test_a_truncation_raises_for_async_callers_in_another_format(via: str, framing: Framing) -> None:
+def test_a_truncation_raises_for_async_callers_in_another_format(via: fb.Format, framing: Framing) -> None:
     """The same with a conversion and the async client, at every 31st byte."""
     data = stream_of(via)
-    target = "messages" if via != "messages" else "responses"
+    target: fb.Format = "messages" if via != "messages" else "responses"
     cutter = _Cutter(data, framing)
 
     async def read_all(url: str) -> list[tuple[int, int, Exception | None]]:
@@ -207,7 +207,7 @@ def _closing(data: bytes, framing: Framing) -> fb.Client:
     return fb.Client("https://relay.test", KEY, retry=0, options=CLOSING, http_client=httpx.Client(transport=wire))
 
 
-def _before_the_end(via: str) -> bytes:
+def _before_the_end(via: fb.Format) -> bytes:
     """Return the events of a stream before the one with its finish reason."""
     data = stream_of(via)
     separator = b"\r\n\r\n" if via == "generate_content" else b"\n\n"
@@ -219,7 +219,7 @@ def _before_the_end(via: str) -> bytes:
 @pytest.mark.parametrize(
     ("format", "via"), [(source, target) for source in fb.FORMATS for target in fb.FORMATS if source != target]
 )
-def test_a_truncated_stream_is_closed_in_another_format(format: str, via: str, framing: Framing, torn: bytes) -> None:
+def test_a_truncated_stream_is_closed_in_another_format(format: fb.Format, via: fb.Format, framing: Framing, torn: bytes) -> None:
     """The caller gets the part that arrived and an end, whether the HTTP library raised or not."""
     client = _closing(_before_the_end(via) + torn, framing)
 
@@ -234,7 +234,7 @@ def test_a_truncated_stream_is_closed_in_another_format(format: str, via: str, f
 
 @pytest.mark.parametrize("framing", FRAMINGS)
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_a_truncation_in_the_same_format_raises_even_with_close(format: str, framing: Framing) -> None:
+def test_a_truncation_in_the_same_format_raises_even_with_close(format: fb.Format, framing: Framing) -> None:
     """The stream was passed on unchanged, so no end was written."""
     seen, error = _read(_closing(_before_the_end(format), framing), format, format)
 
@@ -245,7 +245,9 @@ def test_a_truncation_in_the_same_format_raises_even_with_close(format: str, fra
 @pytest.mark.parametrize("options", [fb.Options(), CLOSING], ids=["told", "closed"])
 @pytest.mark.parametrize("framing", FRAMINGS)
 @pytest.mark.parametrize("format", ["messages", "responses"])
-def test_invalid_data_before_a_truncation_raises_and_is_never_closed(format: str, framing: Framing, options: fb.Options) -> None:
+def test_invalid_data_before_a_truncation_raises_and_is_never_closed(
+    format: fb.Format, framing: Framing, options: fb.Options
+) -> None:
     """A proxy that wrote its page into a stream and closed the connection sent no answer that reached its token limit."""
     client = _closing(_before_the_end("messages") + b"data: <html>\n\n", framing).with_options(options=options)
 
@@ -277,7 +279,7 @@ def test_no_end_event_is_returned_before_a_truncation_raises() -> None:
 
 
 @pytest.mark.parametrize("via", ["chat_completions", "generate_content"])
-def test_a_break_after_an_apparent_end_reports_the_expected_event(via: str) -> None:
+def test_a_break_after_an_apparent_end_reports_the_expected_event(via: fb.Format) -> None:
     """A user looks for the reason in a log: the message has that of any truncation, and the cause of the break."""
     expected = {"chat_completions": "finish_reason, or [DONE]", "generate_content": "finishReason"}[via]
     wire = _Wire(stream_of(via).removesuffix(b"data: [DONE]\n\n"), "chunked")
@@ -315,7 +317,7 @@ def _packing_client(body: bytes, packing: str, calls: list[object] | None = None
 @every_packing
 @pytest.mark.parametrize("via", ["chat_completions", "generate_content"])
 @pytest.mark.parametrize("format", ["chat_completions", "generate_content"])
-def test_a_compressed_stream_without_its_end_is_truncated(format: str, via: str, packing: str) -> None:
+def test_a_compressed_stream_without_its_end_is_truncated(format: fb.Format, via: fb.Format, packing: str) -> None:
     """Usage may follow a finish reason; compressed data shows whether more was to come."""
     data = stream_of(via).removesuffix(b"data: [DONE]\n\n")
 

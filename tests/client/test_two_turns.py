@@ -53,7 +53,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
 }
 
 
-def next_turn(format: str, request: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
+def next_turn(format: fb.Format, request: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
     """Return a request with the answer unchanged and with the results of its calls, as a caller of the format sends them."""
     match format:
         case "chat_completions":
@@ -80,7 +80,7 @@ def _named(call: dict[str, Any]) -> dict[str, Any]:
     return {key: call[key] for key in ("id", "name") if key in call}
 
 
-def tokens_in(format: str, body: dict[str, Any]) -> list[Any]:
+def tokens_in(format: fb.Format, body: dict[str, Any]) -> list[Any]:
     """Return the reasoning tokens in the history of a request, from the fields that the format has for them."""
     match format:
         case "chat_completions":
@@ -96,7 +96,7 @@ def tokens_in(format: str, body: dict[str, Any]) -> list[Any]:
             return [part["thoughtSignature"] for part in parts if "thoughtSignature" in part]
 
 
-def check(relay: FakeRelay, via: str, answer: Any) -> None:
+def check(relay: FakeRelay, via: fb.Format, answer: Any) -> None:
     """Check that the endpoint got both turns, accepted both, and got its token again."""
     first, second = relay.requests
 
@@ -110,7 +110,7 @@ def check(relay: FakeRelay, via: str, answer: Any) -> None:
 
 @whole_and_streamed
 @every_pair
-def test_a_token_returns_through_the_client(format: str, via: Any, is_streaming: bool) -> None:
+def test_a_token_returns_through_the_client(format: fb.Format, via: Any, is_streaming: bool) -> None:
     """Reasoning continues only if its issuer gets the token unchanged, whatever the caller's format is."""
     relay = FakeRelay(SCRIPT)
     request = {"model": "m-large", **REQUESTS[format]}
@@ -123,7 +123,7 @@ def test_a_token_returns_through_the_client(format: str, via: Any, is_streaming:
 
 @whole_and_streamed
 @every_pair
-def test_a_token_returns_through_the_async_client(format: str, via: Any, is_streaming: bool) -> None:
+def test_a_token_returns_through_the_async_client(format: fb.Format, via: Any, is_streaming: bool) -> None:
     """The async driver of the same flow."""
     relay = FakeRelay(SCRIPT)
     request = {"model": "m-large", **REQUESTS[format]}
@@ -149,7 +149,7 @@ def test_a_token_returns_through_an_official_sdk(format: Any, via: Any, is_strea
     check(relay, via, second)
 
 
-def _ask(format: str, client: Any, request: dict[str, Any], is_streaming: bool) -> dict[str, Any]:
+def _ask(format: fb.Format, client: Any, request: dict[str, Any], is_streaming: bool) -> dict[str, Any]:
     """Send a request through the SDK of a format and return the answer as an object of the SDK."""
     if format == "generate_content":
         return _ask_google(client, request, is_streaming)

@@ -20,25 +20,25 @@ from tests.support.servers import stream_of
 CLOSING = fb.Options(on_truncated="close")
 
 
-def _events(format: str) -> list[bytes]:
+def _events(format: fb.Format) -> list[bytes]:
     return re.findall(rb".*?(?:\r\n\r\n|\n\n)", stream_of(format), re.DOTALL)
 
 
-def _has_error(output: bytes, format: str) -> bool:
+def _has_error(output: bytes, format: fb.Format) -> bool:
     """Return whether the reader of some bytes gets an error."""
     reader = fb.StreamConverter(source=format, target="messages" if format != "messages" else "responses")
     reader.feed(output)
     return reader.error is not None
 
 
-def _looks_whole(source: str) -> list[bytes]:
+def _looks_whole(source: fb.Format) -> list[bytes]:
     """Return the events of an answer without the event that only ends its stream, if it has one."""
     events = _events(source)
     return events if source == "generate_content" else events[:-1]
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_break_anywhere_before_the_end_is_an_error_event(source: str, target: str) -> None:
+def test_a_break_anywhere_before_the_end_is_an_error_event(source: fb.Format, target: fb.Format) -> None:
     """A proxy closes the connection: the reader gets an error, also directly before the last event or inside it."""
     events = _events(source)
     whole = [b"".join(events[:count]) for count in range(len(_looks_whole(source)) + 1)]
@@ -54,7 +54,7 @@ def test_a_break_anywhere_before_the_end_is_an_error_event(source: str, target: 
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_a_same_format_stream_is_never_closed(format: str) -> None:
+def test_a_same_format_stream_is_never_closed(format: fb.Format) -> None:
     """The option has no effect there: the reader gets the error, also after a finish reason."""
     tails = []
     for options in (None, CLOSING):
@@ -67,7 +67,7 @@ def test_a_same_format_stream_is_never_closed(format: str) -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_stream_that_ends_in_a_break_is_not_complete(source: str, target: str) -> None:
+def test_a_stream_that_ends_in_a_break_is_not_complete(source: fb.Format, target: fb.Format) -> None:
     """A reader who collects the output must not store it as complete."""
     converter = fb.StreamConverter(source=source, target=target)
     converted = converter.feed(b"".join(_looks_whole(source)))
@@ -79,7 +79,7 @@ def test_a_stream_that_ends_in_a_break_is_not_complete(source: str, target: str)
 
 
 @pytest.mark.parametrize(("source", "target"), [pair for pair in PAIRS if pair[0] != "generate_content"])
-def test_a_break_after_the_end_emits_nothing(source: str, target: str) -> None:
+def test_a_break_after_the_end_emits_nothing(source: fb.Format, target: fb.Format) -> None:
     """The answer is complete; an error event after its end would be a second end."""
     converter = fb.StreamConverter(source=source, target=target)
     converter.feed(stream_of(source))
@@ -91,7 +91,7 @@ def test_a_break_after_the_end_emits_nothing(source: str, target: str) -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_break_after_an_error_emits_nothing(source: str, target: str) -> None:
+def test_a_break_after_an_error_emits_nothing(source: fb.Format, target: fb.Format) -> None:
     """The error of the server has been written, and a stream has one error."""
     converter = fb.StreamConverter(source=source, target=target)
     converted = converter.feed(_events(source)[0] + b'event: error\ndata: {"type": "error", "error": {"message": "gone"}}\n\n')
@@ -101,7 +101,7 @@ def test_a_break_after_an_error_emits_nothing(source: str, target: str) -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_abort_emits_the_error_of_an_unreadable_event(source: str, target: str) -> None:
+def test_abort_emits_the_error_of_an_unreadable_event(source: fb.Format, target: fb.Format) -> None:
     """The error is raised by the next call; if the connection breaks first, the reader still gets it once."""
     waiting, raised = (fb.StreamConverter(source=source, target=target) for _ in range(2))
     for converter in (waiting, raised):
@@ -126,7 +126,7 @@ UNKNOWN = encode_event(dumps({"made_up": 1}))
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_a_loss_above_raise_on_is_emitted_as_one_error(source: str, target: str) -> None:
+def test_a_loss_above_raise_on_is_emitted_as_one_error(source: fb.Format, target: fb.Format) -> None:
     """A reader without an end would wait; the documented loop ends the stream after ``feed`` and after ``finish``."""
     for ending in (b"", b"\n"):
         converter = fb.StreamConverter(source=source, target=target, options=STRICT)
@@ -142,7 +142,7 @@ def test_a_loss_above_raise_on_is_emitted_as_one_error(source: str, target: str)
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_abort_emits_the_error_of_a_loss_above_raise_on(source: str, target: str) -> None:
+def test_abort_emits_the_error_of_a_loss_above_raise_on(source: fb.Format, target: fb.Format) -> None:
     """The error is raised by the next call; if the connection breaks first, the reader still gets it once."""
     converter = fb.StreamConverter(source=source, target=target, options=STRICT)
     converted = converter.feed(UNKNOWN + b"".join(_looks_whole(source)))
@@ -155,7 +155,7 @@ def test_abort_emits_the_error_of_a_loss_above_raise_on(source: str, target: str
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_convert_stream_emits_the_error_of_a_loss_above_raise_on(source: str, target: str, is_async: bool) -> None:
+def test_convert_stream_emits_the_error_of_a_loss_above_raise_on(source: fb.Format, target: fb.Format, is_async: bool) -> None:
     """A user of ``convert_stream`` has no converter to abort."""
     chunks = [UNKNOWN, stream_of(source)]
 
@@ -181,7 +181,13 @@ class _ResetError(Exception):
 
 
 def _converted(
-    chunks: list[bytes], broken: BaseException | None, source: str, target: str, options: fb.Options | None, *, is_async: bool
+    chunks: list[bytes],
+    broken: BaseException | None,
+    source: fb.Format,
+    target: fb.Format,
+    options: fb.Options | None,
+    *,
+    is_async: bool,
 ) -> tuple[bytes, Exception | None]:
     """Return the output for some chunks after which an exception is raised, and the exception of the conversion."""
 
@@ -211,7 +217,7 @@ def _converted(
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_convert_stream_emits_an_error_event_for_a_break(source: str, target: str, is_async: bool) -> None:
+def test_convert_stream_emits_an_error_event_for_a_break(source: fb.Format, target: fb.Format, is_async: bool) -> None:
     """The HTTP library raises its exception from the iterable, after an answer that looks complete."""
     cause = _ResetError("peer closed the connection")
 
@@ -226,7 +232,7 @@ def test_convert_stream_emits_an_error_event_for_a_break(source: str, target: st
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_convert_stream_closes_a_broken_stream_with_the_option(source: str, target: str, is_async: bool) -> None:
+def test_convert_stream_closes_a_broken_stream_with_the_option(source: fb.Format, target: fb.Format, is_async: bool) -> None:
     """The error is still raised for the caller; the reader gets an end and no error."""
     result, error = _converted(_events(source)[:3], _ResetError(), source, target, CLOSING, is_async=is_async)
 
@@ -247,7 +253,7 @@ def test_convert_stream_raises_other_exceptions_unchanged(is_async: bool) -> Non
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_events_before_a_break_are_returned(source: str, target: str) -> None:
+def test_events_before_a_break_are_returned(source: fb.Format, target: fb.Format) -> None:
     """For one answer or typed events, a break is an error of the stream too, however complete the answer looks."""
     cause = _ResetError("peer closed the connection")
 
@@ -281,7 +287,7 @@ def test_events_before_a_break_are_returned(source: str, target: str) -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_a_broken_stream_is_closed_with_the_option(source: str, target: str) -> None:
+def test_a_broken_stream_is_closed_with_the_option(source: fb.Format, target: fb.Format) -> None:
     """The tail has the part that was pending and an end, so that the reader sees no error."""
     converter = fb.StreamConverter(source=source, target=target, options=CLOSING)
     converted = converter.feed(b"".join(_events(source)[:3]))
@@ -293,7 +299,7 @@ def test_a_broken_stream_is_closed_with_the_option(source: str, target: str) -> 
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_stream_that_was_aborted_takes_no_more(source: str, target: str) -> None:
+def test_a_stream_that_was_aborted_takes_no_more(source: fb.Format, target: fb.Format) -> None:
     """The reader would get a second end. The mistake is the caller's and no fault of the stream."""
     converter = fb.StreamConverter(source=source, target=target)
     converter.abort()
@@ -304,7 +310,7 @@ def test_a_stream_that_was_aborted_takes_no_more(source: str, target: str) -> No
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_stream_that_was_finished_cannot_be_aborted(source: str, target: str) -> None:
+def test_a_stream_that_was_finished_cannot_be_aborted(source: fb.Format, target: fb.Format) -> None:
     """Its reader has the end."""
     converter = fb.StreamConverter(source=source, target=target)
     converter.feed(stream_of(source))
@@ -375,7 +381,7 @@ def test_an_error_of_this_library_is_no_break_of_the_stream(read: Any, monkeypat
 
 @pytest.mark.parametrize("cause", [TimeoutError("slow"), fb.APITimeoutError("slow", kind="read", phase="body"), OSError("reset")])
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_the_error_event_of_a_time_limit_is_a_timeout(target: str, cause: Exception) -> None:
+def test_the_error_event_of_a_time_limit_is_a_timeout(target: fb.Format, cause: Exception) -> None:
     """A client repeats a call after a timeout, perhaps with a longer limit."""
     tail = fb.StreamConverter(source="messages", target=target).abort(cause).tail
 

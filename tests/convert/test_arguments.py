@@ -16,11 +16,11 @@ from tests.support.servers import KEY, answer_of, body_of, stream_of
 ERROR = {"error": {"message": "slow down", "type": "rate_limit_error"}}
 
 
-def _request(source: str = "chat_completions", target: str = "messages", **raw: Any) -> fb.ConvertedRequest:
+def _request(source: fb.Format = "chat_completions", target: fb.Format = "messages", **raw: Any) -> fb.ConvertedRequest:
     return fb.convert_request(body_of("requests", source), source=source, target=target, **raw)
 
 
-def _error(status: Any, target: str = "messages") -> fb.ConvertedError:
+def _error(status: Any, target: fb.Format = "messages") -> fb.ConvertedError:
     return fb.convert_error(ERROR, source="chat_completions", target=target, status=status)
 
 
@@ -35,7 +35,7 @@ def _error(status: Any, target: str = "messages") -> fb.ConvertedError:
     ],
 )
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_model_is_a_text(source: str, target: str, model: Any, text: str) -> None:
+def test_a_model_is_a_text(source: fb.Format, target: fb.Format, model: Any, text: str) -> None:
     """A number would be sent as the model's name, and half a surrogate pair is no UTF-8."""
     with pytest.raises(fb.ConfigurationError, match=f"^{re.escape(text)}$"):
         _request(source, target, model=model)
@@ -78,7 +78,9 @@ def test_swapped_arguments_of_an_error_raise() -> None:
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 @pytest.mark.parametrize("status", [200, 302])
-def test_an_error_in_the_place_of_a_success_gets_the_status_that_it_deserves(source: str, target: str, status: int) -> None:
+def test_an_error_in_the_place_of_a_success_gets_the_status_that_it_deserves(
+    source: fb.Format, target: fb.Format, status: int
+) -> None:
     """Relays answer 200 with an error in the body; a gateway that passes the status on would report a success."""
     body = {"type": "error", "error": {"message": "slow down", "type": "rate_limit_error", "status": "RESOURCE_EXHAUSTED"}}
 
@@ -150,7 +152,7 @@ def test_an_invalid_chunk_does_not_change_the_converter(chunk: Any) -> None:
     assert converted == b"".join(fb.convert_stream([stream], source="messages", target="responses"))
 
 
-CONVERSIONS: dict[str, Callable[[Any, str], Any]] = {
+CONVERSIONS: dict[str, Callable[[Any, fb.Format], Any]] = {
     "request": lambda body, source: fb.convert_request(body, source=source, target="responses"),
     "response": lambda body, source: fb.convert_response(body, source=source, target="responses"),
     "replay": lambda body, source: fb.replay_response(body, source=source, target="responses"),
@@ -195,7 +197,7 @@ def test_a_pydantic_model_of_the_caller_is_accepted_as_a_body() -> None:
 @pytest.mark.parametrize("target", fb.FORMATS)
 @pytest.mark.parametrize("model", ["m", "models/m"])
 @pytest.mark.parametrize("is_in_body", [False, True])
-def test_the_model_of_a_request_is_the_one_in_its_body_and_its_path(target: str, model: str, is_in_body: bool) -> None:
+def test_the_model_of_a_request_is_the_one_in_its_body_and_its_path(target: fb.Format, model: str, is_in_body: bool) -> None:
     """One vendor writes ``models/m`` in its URL; a user who logs the model expects the requested name."""
     body = {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]} | ({"model": "other"} if is_in_body else {})
 

@@ -12,6 +12,7 @@ from google.genai.types import GenerateContentResponse, JobError
 from pydantic import TypeAdapter
 
 import formatbridge as fb
+from formatbridge import ir
 from tests import fixtures
 from tests.support.judges import problems
 from tests.toy_format import LINES
@@ -28,14 +29,14 @@ RESPONSE = {
 URLS = {"chat_completions": "/v1/chat/completions", "responses": "/v1/responses"}
 
 
-def _request_line(format: str, id: str, body: Any) -> dict[str, Any]:
+def _request_line(format: ir.FormatName, id: str, body: Any) -> dict[str, Any]:
     """Write a request line as the vendor documents it."""
     if format in URLS:
         return {"custom_id": id, "method": "POST", "url": URLS[format], "body": body}
     return {"custom_id": id, "params": body} if format == "messages" else {"key": id, "request": body}
 
 
-def _response_line(format: str, id: str, body: Any) -> dict[str, Any]:
+def _response_line(format: ir.FormatName, id: str, body: Any) -> dict[str, Any]:
     """Write the line of an answer as the vendor documents it."""
     if format in URLS:
         response = {"status_code": 200, "request_id": "req_1", "body": body}
@@ -45,7 +46,7 @@ def _response_line(format: str, id: str, body: Any) -> dict[str, Any]:
     return {"key": id, "response": body}
 
 
-def _error_line(format: str, id: str, status: int, body: Any) -> dict[str, Any]:
+def _error_line(format: fb.Format, id: str, status: int, body: Any) -> dict[str, Any]:
     if format in URLS:
         return {"id": "b", "custom_id": id, "response": {"status_code": status, "request_id": "r", "body": body}, "error": None}
     if format == "messages":
@@ -53,7 +54,7 @@ def _error_line(format: str, id: str, status: int, body: Any) -> dict[str, Any]:
     return {"key": id, "error": body["error"]}
 
 
-def _body_of(format: str, line: dict[str, Any], kind: str) -> Any:
+def _body_of(format: fb.Format, line: dict[str, Any], kind: str) -> Any:
     if kind == "request":
         return line["body"] if format in URLS else line["params"] if format == "messages" else line["request"]
     if format in URLS:
@@ -61,7 +62,7 @@ def _body_of(format: str, line: dict[str, Any], kind: str) -> Any:
     return line["result"]["message"] if format == "messages" else line["response"]
 
 
-def _convert(line: Any, source: str, target: str, **arguments: Any) -> fb.BatchLine:
+def _convert(line: Any, source: ir.FormatName, target: ir.FormatName, **arguments: Any) -> fb.BatchLine:
     """Convert one line."""
     text = line if isinstance(line, str) else json.dumps(line)
     (converted,) = fb.convert_batch([text], source=source, target=target, **arguments)
@@ -73,7 +74,7 @@ def _pairs(kind: str) -> list[Any]:
 
 
 @pytest.mark.parametrize(("fixture", "target"), _pairs("request"))
-def test_a_request_line_is_converted_as_its_body_and_keeps_its_id(fixture: fixtures.Fixture, target: str) -> None:
+def test_a_request_line_is_converted_as_its_body_and_keeps_its_id(fixture: fixtures.Fixture, target: fb.Format) -> None:
     """A batch is the same conversion for many requests, so both report the same losses."""
     line = _convert(_request_line(fixture.format, "call-1", fixture.body), fixture.format, target, model=fixture.model or "m")
     alone: fb.ConvertedRequest | None
@@ -103,14 +104,14 @@ def test_a_request_line_is_converted_as_its_body_and_keeps_its_id(fixture: fixtu
     assert line.model == alone.model
 
 
-def _body_pointer(format: str, kind: str) -> str:
+def _body_pointer(format: ir.FormatName, kind: str) -> str:
     if kind == "request":
         return "/body" if format in URLS else "/params" if format == "messages" else "/request"
     return "/response/body" if format in URLS else "/result/message" if format == "messages" else "/response"
 
 
 @pytest.mark.parametrize(("fixture", "target"), _pairs("response"))
-def test_a_result_line_is_a_valid_result_of_the_target(fixture: fixtures.Fixture, target: str) -> None:
+def test_a_result_line_is_a_valid_result_of_the_target(fixture: fixtures.Fixture, target: fb.Format) -> None:
     """The reader of the target's result files, such as its SDK, reads the converted file."""
     line = _convert(_response_line(fixture.format, "call-1", fixture.body), fixture.format, target)
     if line.error is not None or line.kind != "response":
@@ -132,7 +133,7 @@ def test_a_result_line_is_a_valid_result_of_the_target(fixture: fixtures.Fixture
         GenerateContentResponse.model_validate(body)
 
 
-def _is_error(format: str, line: dict[str, Any]) -> bool:
+def _is_error(format: fb.Format, line: dict[str, Any]) -> bool:
     if format in URLS:
         return bool(line["error"]) or line["response"]["status_code"] >= 400
     return line["result"]["type"] != "succeeded" if format == "messages" else "error" in line
@@ -140,7 +141,7 @@ def _is_error(format: str, line: dict[str, Any]) -> bool:
 
 @pytest.mark.parametrize("target", fb.FORMATS)
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_an_error_line_becomes_an_error_line_of_the_target(source: str, target: str) -> None:
+def test_an_error_line_becomes_an_error_line_of_the_target(source: fb.Format, target: fb.Format) -> None:
     """A program that retries failed requests finds them in any vendor's file."""
     bodies = {each.format: each for each in fixtures.fixtures("error") if each.stem == "rate_limit"}
     fixture = bodies[source]
@@ -170,7 +171,7 @@ UNPROCESSED = {
 
 @pytest.mark.parametrize("target", fb.FORMATS)
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_a_request_that_expired_stays_expired(source: str, target: str) -> None:
+def test_a_request_that_expired_stays_expired(source: fb.Format, target: fb.Format) -> None:
     """It was not processed and not paid for, unlike a failed one, so a caller sends it again."""
     line = _convert(UNPROCESSED[source], source, target)
 
@@ -372,7 +373,7 @@ def test_lines_that_are_no_text_are_rejected(lines: Any) -> None:
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "responses", "messages"])
-def test_a_request_without_a_model_fails_its_line(target: str) -> None:
+def test_a_request_without_a_model_fails_its_line(target: fb.Format) -> None:
     """These vendors reject a batch in which a request names no model."""
     line = json.dumps(_request_line("generate_content", "a", {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}))
 

@@ -19,13 +19,13 @@ TOOL = {"type": "function", "function": {"name": "files.read all", "parameters":
 ASKED = {"model": "m", "messages": [{"role": "user", "content": "Read them."}], "tools": [TOOL]}
 
 
-def _line(format: str, id: str, body: Any) -> bytes:
+def _line(format: fb.Format, id: str, body: Any) -> bytes:
     layout = formats.load(format).batch
     assert layout is not None
     return json.dumps(layout.write_request(id, body)).encode()
 
 
-def _result(format: str, id: str, body: Any) -> str:
+def _result(format: fb.Format, id: str, body: Any) -> str:
     layout = formats.load(format).batch
     assert layout is not None
     return json.dumps(layout.write_response(id, body))
@@ -42,14 +42,14 @@ def _answer(request: fb.ConvertedRequest) -> Any:
     return fb.convert_response(answer, source="chat_completions", target=request.target).body
 
 
-def _body_of(format: str, line: Any) -> Any:
+def _body_of(format: fb.Format, line: Any) -> Any:
     layout = formats.load(format).batch
     item = layout.read(line) if layout is not None else None
     assert item is not None
     return item.body
 
 
-def _losses_of_body(format: str, line: fb.BatchLine) -> list[fb.Loss]:
+def _losses_of_body(format: fb.Format, line: fb.BatchLine) -> list[fb.Loss]:
     """Return the losses of the answer in a line, without those of the envelope, and with pointers into the answer."""
     layout = formats.load(format).batch
     assert layout is not None
@@ -58,7 +58,7 @@ def _losses_of_body(format: str, line: fb.BatchLine) -> list[fb.Loss]:
 
 
 @pytest.mark.parametrize(("caller", "endpoint"), DIRECTIONS)
-def test_an_answer_of_a_batch_equals_the_answer_that_is_converted_with_its_request(caller: str, endpoint: Any) -> None:
+def test_an_answer_of_a_batch_equals_the_answer_that_is_converted_with_its_request(caller: fb.Format, endpoint: Any) -> None:
     """The program that wrote the requests reads the results, and knows only these names of tools. Results come in any order."""
     requests, expected, results = [], [], []
     for number, fixture in enumerate(fixtures.fixtures("request")):

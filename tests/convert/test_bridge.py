@@ -17,7 +17,7 @@ from tests.support.servers import answer_of, body_of, stream_of
 
 
 @pytest.mark.parametrize(("format", "via"), PAIRS)
-def test_an_exchange_ends_in_the_callers_format(format: str, via: str) -> None:
+def test_an_exchange_ends_in_the_callers_format(format: fb.Format, via: fb.Format) -> None:
     """Answer, stream and error return in the format of the request."""
     exchange = fb.Bridge(format, via=via).open(body_of("requests", format), stream=True)
 
@@ -68,7 +68,7 @@ IN_A_SUCCESS = {
 
 @pytest.mark.parametrize("case", IN_A_SUCCESS)
 @pytest.mark.parametrize(("format", "via"), PAIRS)
-def test_an_error_in_the_place_of_an_answer_is_an_error(format: str, via: str, case: str) -> None:
+def test_an_error_in_the_place_of_an_answer_is_an_error(format: fb.Format, via: fb.Format, case: str) -> None:
     """Relays fail with status 200; their message must not be hidden by a missing field, whatever is lost."""
     exchange = fb.Bridge(format, via=via).open(body_of("requests", format), model="m")
     strict = Exchange(exchange.request, fb.Options(raise_on="info"))
@@ -81,7 +81,7 @@ def test_an_error_in_the_place_of_an_answer_is_an_error(format: str, via: str, c
 
 @pytest.mark.parametrize("source", fb.FORMATS)
 @pytest.mark.parametrize("body", [{"code": 500, "message": "bad"}, {"success": False, "message": "bad"}, {"detail": "bad"}])
-def test_an_error_without_a_type_is_an_error(source: str, body: dict[str, object]) -> None:
+def test_an_error_without_a_type_is_an_error(source: fb.Format, body: dict[str, object]) -> None:
     """Servers before a relay have various shapes of errors."""
     converted = fb.convert_response(body, source=source, target="messages" if source != "messages" else "responses")
 
@@ -91,7 +91,7 @@ def test_an_error_without_a_type_is_an_error(source: str, body: dict[str, object
 
 @pytest.mark.parametrize("source", fb.FORMATS)
 @pytest.mark.parametrize("body", [{}, {"success": True, "data": []}, {"msg": "x", "status": "error"}, {"error": None}])
-def test_what_is_neither_answer_nor_error_is_refused(source: str, body: dict[str, object]) -> None:
+def test_what_is_neither_answer_nor_error_is_refused(source: fb.Format, body: dict[str, object]) -> None:
     """An empty answer would be reported as a success."""
     for target in fb.FORMATS:
         with pytest.raises(fb.InvalidPayloadError, match=f"{source} response"):
@@ -113,9 +113,9 @@ def test_streams_of_one_exchange_share_nothing() -> None:
 def test_a_bridge_between_unknown_banks_is_refused() -> None:
     """A misspelled format is reported before any request."""
     with pytest.raises(fb.UnknownFormatError):
-        fb.Bridge("message", via="chat_completions")
+        fb.Bridge(fb.RegisteredName("message"), via="chat_completions")
     with pytest.raises(fb.UnknownFormatError):
-        fb.Bridge("messages", via="chat")
+        fb.Bridge("messages", via=fb.RegisteredName("chat"))
 
 
 def test_repr_of_a_bridge_shows_its_formats() -> None:
@@ -160,7 +160,7 @@ _CONVERT_BACK: dict[str, Callable[..., Any]] = {
     ("source", "target"), [("responses", "messages"), ("chat_completions", "responses"), ("messages", "chat_completions")]
 )
 @pytest.mark.parametrize("name", _CONVERT_BACK)
-def test_a_request_of_another_exchange_is_refused(name: str, source: str, target: str) -> None:
+def test_a_request_of_another_exchange_is_refused(name: str, source: fb.Format, target: fb.Format) -> None:
     """Tools and echoed fields of another exchange would return with the answer, without a report."""
     request = fb.convert_request(body_of("requests", "messages"), source="messages", target="chat_completions")
 

@@ -23,7 +23,7 @@ WRAPPED = {"generateContentRequest": {"model": "models/m", "contents": [{"role":
         ("generate_content", "/v1beta/models/a%2Fb:countTokens"),
     ],
 )
-def test_a_chat_request_can_be_counted_elsewhere(target: str, path: str) -> None:
+def test_a_chat_request_can_be_counted_elsewhere(target: fb.Format, path: str) -> None:
     """Chat Completions has no endpoint for token counts, and its requests are the most common."""
     converted = fb.convert_count_request(CHAT, source="chat_completions", target=target, model="a/b")
 
@@ -36,7 +36,7 @@ def test_a_chat_request_can_be_counted_elsewhere(target: str, path: str) -> None
 
 
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_chat_completions_is_no_target(source: str) -> None:
+def test_chat_completions_is_no_target(source: fb.Format) -> None:
     """The message names the other formats."""
     expected = "chat_completions has no endpoint that counts tokens, expected one of messages, responses, generate_content"
 
@@ -49,7 +49,7 @@ def test_chat_completions_is_no_target(source: str) -> None:
 
 
 @pytest.mark.parametrize("format", ["messages", "responses"])
-def test_a_whole_request_is_reduced_in_the_same_format(format: str) -> None:
+def test_a_whole_request_is_reduced_in_the_same_format(format: fb.Format) -> None:
     """The server rejects a limit, and accepts a field that this library does not know."""
     limit = {"messages": "max_tokens", "responses": "max_output_tokens"}[format]
     body = BODIES[format] | {limit: 9, "temperature": 1, "new_field": {"a": 1}}
@@ -72,7 +72,7 @@ def test_a_whole_gemini_request_is_sent_as_one() -> None:
 
 
 @pytest.mark.parametrize("target", ["messages", "responses"])
-def test_losses_and_errors_point_into_the_wrapped_request(target: str) -> None:
+def test_losses_and_errors_point_into_the_wrapped_request(target: fb.Format) -> None:
     """The caller finds the place in the body that was sent."""
     wrapped = {"generate_content_request": {**WRAPPED["generateContentRequest"], "cachedContent": "cachedContents/1"}}
 
@@ -106,7 +106,7 @@ def test_a_model_is_required_where_the_url_has_it() -> None:
 
 
 @pytest.mark.parametrize("source", ["messages", "responses"])
-def test_a_model_can_be_replaced(source: str) -> None:
+def test_a_model_can_be_replaced(source: fb.Format) -> None:
     """A router counts for another model than the caller named."""
     assert fb.convert_count_request(BODIES[source], source=source, target=source, model="other").body["model"] == "other"
 
@@ -138,7 +138,7 @@ def test_a_typed_request_of_either_kind_is_accepted() -> None:
         ("messages", {"input_tokens": -1}),
     ],
 )
-def test_an_answer_without_a_count_is_refused(source: str, body: Any) -> None:
+def test_an_answer_without_a_count_is_refused(source: fb.Format, body: Any) -> None:
     """A count of 0 would let every request pass."""
     with pytest.raises(fb.InvalidPayloadError):
         fb.convert_count_response(body, source=source, target="responses" if source == "messages" else "messages")

@@ -33,7 +33,7 @@ SERVER_TOOLS: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("format", "tool"), SERVER_TOOLS, ids=str)
-def test_a_format_keeps_its_server_tools(format: str, tool: dict[str, Any]) -> None:
+def test_a_format_keeps_its_server_tools(format: ir.Format, tool: dict[str, Any]) -> None:
     """Encoders write canonical tools of their format, also if a caller created or stored them."""
     body = check({**REQUESTS[format], "tools": [tool]}, format, "request")
     request = formats.load(format).decode_request(body, model="m", stream=None)
@@ -43,6 +43,6 @@ def test_a_format_keeps_its_server_tools(format: str, tool: dict[str, Any]) -> N
 
 
 @pytest.mark.parametrize(("source", "row"), [("messages", "tool search of messages"), ("responses", "image generation")])
-def test_a_source_has_its_rows_only(source: str, row: str) -> None:
+def test_a_source_has_its_rows_only(source: ir.Format, row: str) -> None:
     """``formatbridge matrix --source`` omits exactly what the source cannot represent."""
     assert row in matrix_table(source)

@@ -95,7 +95,7 @@ def test_a_stream_of_another_format_is_refused_by_name(raw: fb.Format, named: fb
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 @pytest.mark.parametrize("sent", [b'{"a": 1}', b"{}", b'{"type": "foo", "a": 1}'], ids=["no type", "empty", "type"])
-def test_an_unknown_object_begins_no_answer(source: str, target: str, sent: bytes) -> None:
+def test_an_unknown_object_begins_no_answer(source: fb.Format, target: fb.Format, sent: bytes) -> None:
     """A proxy sends objects before the server does; an answer that has begun has an id and a model."""
     converter = fb.StreamConverter(source=source, target=target)
 
@@ -108,7 +108,7 @@ def test_an_unknown_object_begins_no_answer(source: str, target: str, sent: byte
 HALF = {"index": 0, "id": "c", "type": "function", "function": {"name": "rm", "arguments": '{"path":"/tm'}}
 
 
-def _cut_call(target: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def _cut_call(target: fb.Format) -> tuple[dict[str, Any], dict[str, Any]]:
     """Convert an answer that reached its token limit within a call, whole and as a stream."""
     head = {"id": "x", "object": "chat.completion", "created": 1, "model": "m"}
     message = {"role": "assistant", "content": "I will.", "tool_calls": [HALF]}
@@ -152,7 +152,7 @@ TEXT_DELTA = {"type": "response.output_text.delta", "item_id": "m", "output_inde
     ],
 )
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_an_error_on_any_event_ends_the_stream(kind: str, target: str) -> None:
+def test_an_error_on_any_event_ends_the_stream(kind: str, target: fb.Format) -> None:
     """The vendor's client raises on it; a failed answer must not become a short one."""
     sent = TEXT_DELTA | {"type": kind, "error": SLOW, "response": HEAD | {"status": "completed", "error": None}}
     converter = fb.StreamConverter(source="responses", target=target)
@@ -197,7 +197,7 @@ PIECES = [{"type": "text_delta", "text": "Ro"}, {"type": None, "text": "m"}, {"t
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_the_name_of_an_event_replaces_a_missing_type(target: str) -> None:
+def test_the_name_of_an_event_replaces_a_missing_type(target: fb.Format) -> None:
     """Some servers send the type as the name of the event only."""
     deltas = [("content_block_delta", {"index": 0, "delta": piece}) for piece in PIECES * 3]
     stream = _named(BEGUN, OPENED, *deltas, *ENDED)
@@ -236,7 +236,7 @@ def test_a_delta_with_unknown_fields_only_is_reported() -> None:
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_an_item_may_turn_out_to_be_of_another_kind(target: str) -> None:
+def test_an_item_may_turn_out_to_be_of_another_kind(target: fb.Format) -> None:
     """Law 13: an item that began as a reasoning summary ends as a message."""
     reasoning = {"type": "reasoning", "id": "x", "summary": []}
     message = {"type": "message", "id": "x", "role": "assistant", "content": [{"type": "output_text", "text": "Rome"}]}
@@ -268,7 +268,7 @@ CITED = {"type": "web_search_result_location", "url": "u", "title": "t", "cited_
         ("generate_content", "/candidates/0/groundingMetadata/groundingSupports/0/segment"),
     ],
 )
-def test_a_citation_spans_its_text_whichever_block_stops_first(target: str, at: str, stops: tuple[int, ...]) -> None:
+def test_a_citation_spans_its_text_whichever_block_stops_first(target: fb.Format, at: str, stops: tuple[int, ...]) -> None:
     """Servers leave out stop events, or send them in any order; the span of a citation does not depend on it."""
     blocks = [(OPENED[0], OPENED[1] | {"index": index}) for index in (0, 1)]
     deltas = [
@@ -416,7 +416,7 @@ def delayed_losses(converted: fb.StreamConverter | fb.Converted) -> list[tuple[s
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "generate_content"])
 @pytest.mark.parametrize("name", ODD)
-def test_a_text_that_differs_from_its_deltas_is_reported(name: str, target: str) -> None:
+def test_a_text_that_differs_from_its_deltas_is_reported(name: str, target: fb.Format) -> None:
     """A missing delta cannot be sent afterwards; generate_content writes a call at its end, so there it is complete."""
     converter = fb.StreamConverter(source="responses", target=target)
 
@@ -436,7 +436,7 @@ def test_an_accumulated_stream_has_what_is_done(name: str) -> None:
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "generate_content"])
 @pytest.mark.parametrize("stem", ["tools_parallel", "tools_custom"])
 @pytest.mark.parametrize("field", ["name", "call_id"])
-def test_a_call_that_is_done_with_another_name_or_id_is_reported(field: str, stem: str, target: str) -> None:
+def test_a_call_that_is_done_with_another_name_or_id_is_reported(field: str, stem: str, target: fb.Format) -> None:
     """The caller runs the call that was sent, and its result has the id that was sent."""
     converter = fb.StreamConverter(source="responses", target=target)
 
@@ -472,7 +472,7 @@ def test_broken_arguments_can_be_refused() -> None:
 @pytest.mark.parametrize(
     ("target", "code"), [("messages", "api_error"), ("responses", "server_error"), ("generate_content", "INTERNAL")]
 )
-def test_the_report_of_a_failed_stream_has_the_values_of_its_events(target: str, code: str) -> None:
+def test_the_report_of_a_failed_stream_has_the_values_of_its_events(target: fb.Format, code: str) -> None:
     """An application logs what the server sent, although no whole answer has both a text and an error."""
     chunk = {"id": "c1", "created": 17, "model": "m", "choices": [{"index": 0, "delta": {"role": "assistant", "content": "Hi"}}]}
     failure = {"error": {"message": "bad gateway", "code": 502}}

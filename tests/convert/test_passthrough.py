@@ -37,26 +37,26 @@ FLAT = {("responses", "flat")}
 """Those of the vendor, which its client returns as an event to the reader."""
 
 
-def _text(format: str) -> bytes:
+def _text(format: fb.Format) -> bytes:
     """Return a stream with a few words of text."""
     return next(each.data for each in streams(format) if each.stem.startswith("text") and each.data.count(b"data: ") > 1)
 
 
-def _beginning(format: str) -> bytes:
+def _beginning(format: fb.Format) -> bytes:
     """Return its first events."""
     whole = _text(format)
     separator = b"\r\n\r\n" if b"\r\n\r\n" in whole else b"\n\n"
     return separator.join(whole.split(separator)[:3]) + separator
 
 
-def _pass_on(stream: bytes, format: str) -> tuple[bytes, fb.StreamConverter]:
+def _pass_on(stream: bytes, format: fb.Format) -> tuple[bytes, fb.StreamConverter]:
     converter = fb.StreamConverter(source=format, target=format)
     return converter.feed(stream) + converter.finish(), converter
 
 
 @pytest.mark.parametrize("error", ERRORS)
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_the_official_client_raises_for_an_error_that_is_passed_on(format: str, error: str) -> None:
+def test_the_official_client_raises_for_an_error_that_is_passed_on(format: fb.Format, error: str) -> None:
     """A client that ignores it takes half an answer for a whole one."""
     for begun in (b"", _beginning(format)):
         result, converter = _pass_on(begun + ERRORS[error] + (b"" if error == "plain lines" else b"data: [DONE]\n\n"), format)
@@ -70,7 +70,7 @@ def test_the_official_client_raises_for_an_error_that_is_passed_on(format: str, 
 
 
 @pytest.mark.parametrize(("format", "error"), [each for each in product(fb.FORMATS, ERRORS) if each not in FLAT])
-def test_a_same_format_transport_hides_no_error(format: str, error: str) -> None:
+def test_a_same_format_transport_hides_no_error(format: fb.Format, error: str) -> None:
     """A user who uses the transport for its key and its checks relies on it too."""
     body = Pieces(_beginning(format), ERRORS[error])
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=body))
@@ -99,7 +99,7 @@ ERRORS_OF_THE_FORMAT = {
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_an_error_in_the_format_of_the_stream_is_unchanged(format: str) -> None:
+def test_an_error_in_the_format_of_the_stream_is_unchanged(format: fb.Format) -> None:
     """Law 3: it is the vendor's message, with details that have no canonical field, and all of them arrive."""
     result, converter = _pass_on(_beginning(format) + ERRORS_OF_THE_FORMAT[format], format)
 
@@ -128,7 +128,7 @@ def test_the_content_of_a_chunk_precedes_the_error_in_it() -> None:
 
 
 @pytest.mark.parametrize("format", ["messages", "responses"])
-def test_events_without_names_get_the_names_that_the_client_requires(format: str) -> None:
+def test_events_without_names_get_the_names_that_the_client_requires(format: fb.Format) -> None:
     """Proxies drop ``event:`` lines; the client of messages ignores events without one."""
     whole = _text(format)
     nameless = b"".join(b"data: %b\n\n" % event.data for event in events_of(whole))
@@ -140,7 +140,7 @@ def test_events_without_names_get_the_names_that_the_client_requires(format: str
 
 
 @pytest.mark.parametrize("format", ["messages", "responses", "generate_content"])
-def test_done_is_passed_on_if_the_official_client_reads_it(format: str) -> None:
+def test_done_is_passed_on_if_the_official_client_reads_it(format: fb.Format) -> None:
     """OpenRouter ends its streams of responses with it; the client of generate_content reads every event as JSON."""
     result, _ = _pass_on(_text(format) + b"data: [DONE]\n\n", format)
 
@@ -164,7 +164,7 @@ FOLLOWING = {
 
 @pytest.mark.parametrize("error", ERRORS)
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_what_follows_an_error_passes_unchanged(format: str, error: str) -> None:
+def test_what_follows_an_error_passes_unchanged(format: fb.Format, error: str) -> None:
     """Law 3: OpenAI sends ``error``, then ``response.failed`` with the usage; a program that reads the events needs both."""
     if error == "plain lines":  # from there on the stream is JSON
         return
@@ -178,7 +178,7 @@ def test_what_follows_an_error_passes_unchanged(format: str, error: str) -> None
 
 
 @pytest.mark.parametrize("format", ["messages", "responses"])
-def test_what_follows_an_error_gets_its_name(format: str) -> None:
+def test_what_follows_an_error_gets_its_name(format: fb.Format) -> None:
     """A client that reads the names of events ignores one without."""
     nameless = FOLLOWING[format].partition(b"\n")[2]
 
@@ -188,7 +188,7 @@ def test_what_follows_an_error_gets_its_name(format: str) -> None:
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_a_stream_that_ends_after_an_error_is_over(format: str) -> None:
+def test_a_stream_that_ends_after_an_error_is_over(format: fb.Format) -> None:
     """Its reader has the error; an incomplete event after it does not concern the answer."""
     converter = fb.StreamConverter(source=format, target=format)
     converted = converter.feed(_beginning(format) + ERRORS_OF_THE_FORMAT[format] + FOLLOWING[format][:-9])
@@ -214,7 +214,7 @@ def test_done_after_an_incomplete_answer_follows_the_error() -> None:
 
 
 @pytest.mark.parametrize(("format", "target"), PAIRS)
-def test_invalid_data_is_emitted_as_an_error_event(format: str, target: str) -> None:
+def test_invalid_data_is_emitted_as_an_error_event(format: fb.Format, target: fb.Format) -> None:
     """Nothing was truncated: a user must not look for the fault in the network."""
     converter = fb.StreamConverter(source=format, target=target)
     converter.feed(_beginning(format))
@@ -225,7 +225,7 @@ def test_invalid_data_is_emitted_as_an_error_event(format: str, target: str) -> 
     assert b"the stream has an event that cannot be read" in raised.value.tail
 
 
-def _losses_of(stream: bytes, format: str) -> tuple[Any, ...]:
+def _losses_of(stream: bytes, format: fb.Format) -> tuple[Any, ...]:
     _, converter = _pass_on(stream, format)
     return (*converter.losses, *converter.additions)
 

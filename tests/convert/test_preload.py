@@ -50,10 +50,10 @@ def test_a_preloaded_format_has_its_validators_for_token_counts() -> None:
 def test_an_unknown_format_is_named_in_the_error() -> None:
     """A wrong name must fail at startup, not with the first request."""
     with pytest.raises(fb.UnknownFormatError, match="no_such_format"):
-        fb.preload(["no_such_format"])
+        fb.preload([fb.RegisteredName("no_such_format")])
 
 
 def test_a_single_string_is_rejected() -> None:
     """``preload("messages")`` would look for a format "m"."""
     with pytest.raises(fb.ConfigurationError, match="formats is 'messages'"):
-        fb.preload("messages")
+        fb.preload("messages")  # type: ignore[arg-type]  # the mistake

@@ -42,12 +42,12 @@ FAILURES = {
 }
 
 
-def _lossy(source: str) -> bytes:
+def _lossy(source: fb.Format) -> bytes:
     body = next(each.body for each in fixtures("response", source) if each.stem == LOSSY[source])
     return b"".join(fb.replay_response(body, source=source))
 
 
-def _begun(format: str) -> bytes:
+def _begun(format: fb.Format) -> bytes:
     """Return the events of a stream before the one with its finish reason."""
     data = stream_of(format)
     separator = b"\r\n\r\n" if format == "generate_content" else b"\n\n"
@@ -55,7 +55,7 @@ def _begun(format: str) -> bytes:
     return data[: data.rindex(separator, 0, data.index(last)) + len(separator)]
 
 
-def _finish(body: Any, format: str) -> Any:
+def _finish(body: Any, format: fb.Format) -> Any:
     """Return the finish reason of an answer in its format; None if it has none."""
     match format:
         case "chat_completions":
@@ -78,7 +78,7 @@ LENGTH = {
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_a_stream_that_loses_too_much_raises_in_place_of_its_end(source: str, target: str) -> None:
+def test_a_stream_that_loses_too_much_raises_in_place_of_its_end(source: fb.Format, target: fb.Format) -> None:
     """A caller who forbids losses must not take a lossy answer for a good one because it was streamed."""
     strict = fb.Options(raise_on="info")
     results: list[bytes] = []
@@ -92,7 +92,7 @@ def test_a_stream_that_loses_too_much_raises_in_place_of_its_end(source: str, ta
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_a_partial_answer_can_be_read_whatever_it_loses(source: str, target: str) -> None:
+def test_a_partial_answer_can_be_read_whatever_it_loses(source: fb.Format, target: fb.Format) -> None:
     """A caller who forbids losses still needs the losses and the part that arrived."""
     strict = fb.StreamConverter(source=source, target=target, options=fb.Options(raise_on="info"))
     with pytest.raises(fb.LossyConversionError) as caught:
@@ -108,7 +108,7 @@ def test_a_partial_answer_can_be_read_whatever_it_loses(source: str, target: str
 
 @pytest.mark.parametrize("junk", [b"", b": ping\n\n", b"data:\n\n"], ids=["nothing", "a comment", "no data"])
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_stream_without_events_is_not_closed(source: str, target: str, junk: bytes) -> None:
+def test_a_stream_without_events_is_not_closed(source: fb.Format, target: fb.Format, junk: bytes) -> None:
     """A relay that closed the connection at once gave no answer, not an empty one that reached its token limit."""
     with pytest.raises(fb.TruncatedStreamError, match="not one event"):
         list(fb.convert_stream([junk], source=source, target=target, options=CLOSING))
@@ -118,7 +118,7 @@ def test_a_stream_without_events_is_not_closed(source: str, target: str, junk: b
 
 @pytest.mark.parametrize("torn", TORN, ids=["between events", "inside an event"])
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_a_closed_stream_has_the_finish_reason_length(source: str, target: str, torn: bytes) -> None:
+def test_a_closed_stream_has_the_finish_reason_length(source: fb.Format, target: fb.Format, torn: bytes) -> None:
     """The target's reader gets an answer with an end, which shows that it is incomplete."""
     output = b"".join(fb.convert_stream([_begun(source) + torn], source=source, target=target, options=CLOSING))
 
@@ -128,7 +128,7 @@ def test_a_closed_stream_has_the_finish_reason_length(source: str, target: str, 
 
 @pytest.mark.parametrize("torn", TORN, ids=["between events", "inside an event"])
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_closed_collected_answer_has_the_finish_reason_length(source: str, target: str, torn: bytes) -> None:
+def test_a_closed_collected_answer_has_the_finish_reason_length(source: fb.Format, target: fb.Format, torn: bytes) -> None:
     """The same format too: a collected answer is written again, so it can have an end."""
     collected = fb.collect_stream([_begun(source) + torn], source=source, target=target, options=CLOSING)
 
@@ -136,7 +136,7 @@ def test_a_closed_collected_answer_has_the_finish_reason_length(source: str, tar
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_partial_answer_of_a_failed_stream_is_never_complete(source: str, target: str) -> None:
+def test_a_partial_answer_of_a_failed_stream_is_never_complete(source: fb.Format, target: fb.Format) -> None:
     """A user who stores the part before an error stores an answer without an end, or one that failed."""
     converter = fb.StreamConverter(source=source, target=target)
     converter.feed(_begun(source) + FAILURES[source])
@@ -158,7 +158,7 @@ def test_additions_of_a_stream_are_those_of_its_answer() -> None:
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_a_part_of_an_answer_keeps_the_id_of_the_whole(format: str) -> None:
+def test_a_part_of_an_answer_keeps_the_id_of_the_whole(format: fb.Format) -> None:
     """The support of a relay finds the billed call by its id; relays use any form of ids."""
     name = "responseId" if format == "generate_content" else "id"
     converter = fb.StreamConverter(source=format, target=format)
@@ -193,7 +193,7 @@ def test_a_collected_answer_before_an_error_is_kept(ending: bytes, error: type[f
 
 @pytest.mark.parametrize("junk", [b"data:\n\n", b"data: \n\n", b"event: x\n\n", b": ping\n\n", b"id: 1\n\n"])
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_lines_without_an_event_are_not_passed_on(source: str, target: str, junk: bytes) -> None:
+def test_lines_without_an_event_are_not_passed_on(source: fb.Format, target: fb.Format, junk: bytes) -> None:
     """Official clients fail on an event without data, and servers send such lines to keep a connection open."""
     events = [event.data for event in StreamReader().feed(stream_of(source))]
     lines = [encode_event(data, None) for data in events]
@@ -204,7 +204,7 @@ def test_lines_without_an_event_are_not_passed_on(source: str, target: str, junk
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_reasoning_of_white_space_is_the_same_streamed_and_whole(target: str) -> None:
+def test_reasoning_of_white_space_is_the_same_streamed_and_whole(target: fb.Format) -> None:
     """After another reasoning part it was taken for the blank line between the two."""
     reasoning = [{"type": "thinking", "thinking": text, "signature": ""} for text in ("0", "\r")]
     answer = answer_of("messages") | {"content": reasoning}
@@ -233,7 +233,7 @@ _STARTS = {
 
 
 @pytest.mark.parametrize(("source", "target"), [pair for pair in DIRECTIONS if pair[0] in _STARTS])
-def test_a_partial_answer_has_its_model_and_id(source: str, target: str) -> None:
+def test_a_partial_answer_has_its_model_and_id(source: fb.Format, target: fb.Format) -> None:
     """A stream that ends after its first event has its model, and perhaps the id by which a user finds it."""
     data = encode_event(json.dumps(_STARTS[source]).encode())
     converter = fb.StreamConverter(source=source, target=target)

@@ -24,11 +24,11 @@ from tests.support.directions import DIRECTIONS, PAIRS
 from tests.support.normal_form import normal_form
 
 
-def _answer(format: str, stem: str = "tools_parallel") -> dict[str, Any]:
+def _answer(format: fb.Format, stem: str = "tools_parallel") -> dict[str, Any]:
     return next(each.body for each in fixtures.fixtures("response", format) if each.stem == stem)
 
 
-def _stream(format: str, stem: str = "tools_parallel") -> bytes:
+def _stream(format: fb.Format, stem: str = "tools_parallel") -> bytes:
     return b"".join(fb.replay_response(_answer(format, stem), source=format))
 
 
@@ -36,16 +36,16 @@ def _pieces(stream: bytes, size: int) -> list[bytes]:
     return [stream[at : at + size] for at in range(0, len(stream), size)]
 
 
-def _convert(chunks: list[bytes], source: str, target: str) -> bytes:
+def _convert(chunks: list[bytes], source: fb.Format, target: fb.Format) -> bytes:
     return b"".join(fb.convert_stream(chunks, source=source, target=target))
 
 
-def _meaning(body: Any, format: str) -> Any:
+def _meaning(body: Any, format: fb.Format) -> Any:
     return normal_form(formats.load(format).decode_response(check(body, format, "response")))
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_stream_is_the_same_at_any_cut_of_its_bytes(source: str, target: str) -> None:
+def test_a_stream_is_the_same_at_any_cut_of_its_bytes(source: fb.Format, target: fb.Format) -> None:
     """Networks split bytes anywhere: inside an event, a line or a character."""
     stream = _stream(source)
 
@@ -55,7 +55,7 @@ def test_a_stream_is_the_same_at_any_cut_of_its_bytes(source: str, target: str) 
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_stream_adds_up_to_the_converted_answer(source: str, target: str) -> None:
+def test_a_stream_adds_up_to_the_converted_answer(source: fb.Format, target: fb.Format) -> None:
     """A user who streams and a user who waits for the whole answer get the same."""
     streamed = fb.collect_stream([_convert([_stream(source)], source, target)], source=target)
 
@@ -65,7 +65,7 @@ def test_a_stream_adds_up_to_the_converted_answer(source: str, target: str) -> N
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_parallel_calls_keep_their_arguments(source: str, target: str) -> None:
+def test_parallel_calls_keep_their_arguments(source: fb.Format, target: fb.Format) -> None:
     """The arguments of two calls that stream in turn are never mixed."""
     collected = fb.collect_stream([_stream(source)], source=source, target=target)
 
@@ -75,13 +75,13 @@ def test_parallel_calls_keep_their_arguments(source: str, target: str) -> None:
     assert len(_arguments(collected.body, target)) > 1
 
 
-def _arguments(body: Any, format: str) -> list[str]:
+def _arguments(body: Any, format: fb.Format) -> list[str]:
     answer = formats.load(format).decode_response(check(body, format, "response"))
     return [str(part.arguments) for choice in answer.choices for part in choice.parts if hasattr(part, "arguments")]
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_a_truncated_stream_is_never_a_success(source: str, target: str) -> None:
+def test_a_truncated_stream_is_never_a_success(source: fb.Format, target: fb.Format) -> None:
     """A connection that breaks in the middle raises, with the part that arrived and an error event for the target's reader."""
     stream = _stream(source)
     converter = fb.StreamConverter(source=source, target=target)
@@ -97,7 +97,7 @@ def test_a_truncated_stream_is_never_a_success(source: str, target: str) -> None
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_an_async_stream_gives_the_bytes_of_a_sync_one(source: str, target: str) -> None:
+def test_an_async_stream_gives_the_bytes_of_a_sync_one(source: fb.Format, target: fb.Format) -> None:
     """Both kinds of applications get the same behaviour."""
     stream = _stream(source)
 
@@ -118,7 +118,7 @@ def test_an_async_stream_gives_the_bytes_of_a_sync_one(source: str, target: str)
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_events_are_typed_in_their_format(format: str) -> None:
+def test_events_are_typed_in_their_format(format: fb.Format) -> None:
     """A service that reads one format gets pydantic models of its events."""
     events = list(fb.iter_events(_pieces(_stream(format), 40), format=format))
 
@@ -136,7 +136,7 @@ def _fault(read: Callable[[], object]) -> tuple[type, str, Any] | None:
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_typed_events_of_a_truncated_stream_end_in_an_error(format: str) -> None:
+def test_typed_events_of_a_truncated_stream_end_in_an_error(format: fb.Format) -> None:
     """A user who reads events only must not take half an answer for one: a truncated stream ends as a collected one does."""
     stream = _stream(format, "text_plain")
     whole = list(fb.iter_events([stream], format=format))
@@ -151,7 +151,7 @@ def test_typed_events_of_a_truncated_stream_end_in_an_error(format: str) -> None
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_typed_events_are_returned_before_truncation_raises(format: str) -> None:
+def test_typed_events_are_returned_before_truncation_raises(format: fb.Format) -> None:
     """A reader shows the part that arrived, and then the error."""
     events = fb.iter_events(_pieces(_stream(format)[:-90], 40), format=format)
 
@@ -162,7 +162,7 @@ def test_typed_events_are_returned_before_truncation_raises(format: str) -> None
 
 @pytest.mark.parametrize("format", fb.FORMATS)
 @pytest.mark.parametrize("chunks", [[], [b""], [b"<html>502</html>"], [b": ping\n\n"]])
-def test_a_body_that_is_no_stream_has_no_typed_events(chunks: list[bytes], format: str) -> None:
+def test_a_body_that_is_no_stream_has_no_typed_events(chunks: list[bytes], format: fb.Format) -> None:
     """A proxy's page, or an empty body, in place of a stream."""
     with pytest.raises(fb.TruncatedStreamError, match=f"not one event of {format} came"):
         list(fb.iter_events(chunks, format=format))
@@ -170,7 +170,7 @@ def test_a_body_that_is_no_stream_has_no_typed_events(chunks: list[bytes], forma
 
 @pytest.mark.parametrize("error", ["busy", {"message": "busy"}, {"message": {"busy": True}}, ["busy"], {"code": ["busy"]}])
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_an_error_is_the_last_typed_event_whatever_its_shape(format: str, error: Any) -> None:
+def test_an_error_is_the_last_typed_event_whatever_its_shape(format: fb.Format, error: Any) -> None:
     """Relays write errors of any shape into streams; an unknown one is an event with a message, and the end."""
     stream = b"data: " + json.dumps({"error": error}).encode() + b"\n\n"
 
@@ -180,7 +180,7 @@ def test_an_error_is_the_last_typed_event_whatever_its_shape(format: str, error:
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_an_event_that_is_no_json_names_its_place(format: str) -> None:
+def test_an_event_that_is_no_json_names_its_place(format: fb.Format) -> None:
     """A proxy's page in the middle of a stream is rejected with its offset and its beginning, typed or converted."""
     stream = b"data: <html>\n\n"
 
@@ -205,7 +205,7 @@ def test_a_replay_loses_no_more_than_the_caller_allows() -> None:
 
 
 @pytest.mark.parametrize("target", [format for format in fb.FORMATS if format != "responses"])
-def test_a_replay_of_a_failed_answer_keeps_its_error(target: str) -> None:
+def test_a_replay_of_a_failed_answer_keeps_its_error(target: fb.Format) -> None:
     """The part before the failure is in the stream, so its loss raises no error; the failure is the only end."""
     answer = _answer("responses", "finish_failed")
     call = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "f", "arguments": "{}", "status": "completed"}
@@ -235,7 +235,7 @@ def test_an_error_event_ends_the_stream_and_stays_readable() -> None:
 
 @pytest.mark.skipif(not list(corpus.entries(None, "stream")), reason="the recorded traffic is not here")
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_every_recorded_stream_is_converted_or_refused_by_name(source: str, target: str) -> None:
+def test_every_recorded_stream_is_converted_or_refused_by_name(source: fb.Format, target: fb.Format) -> None:
     """Real servers send unusual streams; none raises an exception of another library, and the output of a complete one can be read back."""
     for entry in corpus.entries(source, "stream"):
         try:
@@ -285,7 +285,7 @@ def _spoilt(value: Any) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_an_event_with_a_wrong_leaf_is_read_or_refused_by_name(source: str) -> None:
+def test_an_event_with_a_wrong_leaf_is_read_or_refused_by_name(source: fb.Format) -> None:
     """Law 13: servers send null in place of a text, a number for a type, a list for an object; none of it raises another exception."""
     reader = StreamReader()
     read = [*reader.feed(_stream(source)), *reader.finish()]
@@ -303,9 +303,9 @@ def test_an_event_with_a_wrong_leaf_is_read_or_refused_by_name(source: str) -> N
 
 
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_events_before_an_invalid_event_are_returned(source: str) -> None:
+def test_events_before_an_invalid_event_are_returned(source: fb.Format) -> None:
     """The events before an invalid one are returned for any split of the bytes; then it is reported, and reported again."""
-    other = "messages" if source != "messages" else "responses"
+    other: fb.Format = "messages" if source != "messages" else "responses"
     stream, broken = _stream(source, "text_plain"), b"data: <html>\n\n"
     head = stream[: stream.index(b"\n", len(stream) // 2) + 1]
     head = head[: max(head.rfind(b"\n\n") + 2, head.rfind(b"\r\n\r\n") + 4)]
@@ -323,7 +323,7 @@ def test_events_before_an_invalid_event_are_returned(source: str) -> None:
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 @pytest.mark.parametrize("broken", [b"data: <html>\n\n", b"data: " + b"x" * 200])
-def test_an_invalid_event_becomes_an_error_event_of_the_target(source: str, target: str, broken: bytes) -> None:
+def test_an_invalid_event_becomes_an_error_event_of_the_target(source: fb.Format, target: fb.Format, broken: bytes) -> None:
     """A gateway that copies a stream has no other message for its reader."""
     stream = _stream(source, "text_plain")
     head = stream[: stream.index(b"\n", len(stream) // 2) + 1]
@@ -340,7 +340,7 @@ def test_an_invalid_event_becomes_an_error_event_of_the_target(source: str, targ
 
 
 @pytest.mark.parametrize("format", ["chat_completions", "generate_content"])
-def test_a_message_field_is_an_error_only_as_text_and_outside_ping_events(format: str) -> None:
+def test_a_message_field_is_an_error_only_as_text_and_outside_ping_events(format: fb.Format) -> None:
     """Relays send errors as a message only, and pings with one; the message object of another format is no error text."""
     message = {b'{"message":"gone"}': True, b'{"type":"ping","message":"alive"}': False, b'{"message":{"id":"m"}}': False}
     for data, is_error in message.items():
@@ -350,7 +350,7 @@ def test_a_message_field_is_an_error_only_as_text_and_outside_ping_events(format
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_a_truncated_same_format_stream_ends_in_an_error_after_complete_events(format: str) -> None:
+def test_a_truncated_same_format_stream_ends_in_an_error_after_complete_events(format: fb.Format) -> None:
     """The events that were passed on stay readable, and the tail reports that the answer is incomplete."""
     stream = _stream(format, "text_plain")
     converter = fb.StreamConverter(source=format, target=format)
@@ -440,7 +440,7 @@ def test_a_stream_restores_custom_tools() -> None:
 
 
 @pytest.mark.parametrize("source", ["messages", "generate_content"])
-def test_arguments_that_are_an_object_are_replayed_whole(source: str) -> None:
+def test_arguments_that_are_an_object_are_replayed_whole(source: fb.Format) -> None:
     """Two formats have arguments as objects; a replay writes them as the text that the others stream."""
     answer = _answer(source)
 
@@ -460,7 +460,7 @@ FINISHES: dict[str, Callable[[dict[str, Any]], Any]] = {
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_part_of_an_answer_is_never_taken_for_the_whole(source: str, target: str) -> None:
+def test_a_part_of_an_answer_is_never_taken_for_the_whole(source: fb.Format, target: fb.Format) -> None:
     """A user who stores the part before a truncation stores an answer without an end."""
     stream = _stream(source, "text_plain")
     converter = fb.StreamConverter(source=source, target=target)
@@ -498,7 +498,7 @@ def test_a_part_of_an_answer_is_never_taken_for_the_whole(source: str, target: s
         ),
     ],
 )
-def test_unusual_events_raise_errors_of_this_library_only(source: str, target: str, events: list[Any]) -> None:
+def test_unusual_events_raise_errors_of_this_library_only(source: fb.Format, target: fb.Format, events: list[Any]) -> None:
     """Examples from fuzzing: other fields in place of log probabilities, an item that is a message at its end."""
     converter = fb.StreamConverter(source=source, target=target)
 
@@ -508,7 +508,7 @@ def test_unusual_events_raise_errors_of_this_library_only(source: str, target: s
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_stream_ends_once(source: str, target: str) -> None:
+def test_a_stream_ends_once(source: fb.Format, target: fb.Format) -> None:
     """A second end would be a second ``[DONE]``, and bytes after it would belong to another stream."""
     converter = fb.StreamConverter(source=source, target=target)
     converter.feed(_stream(source))
@@ -522,7 +522,7 @@ def test_a_stream_ends_once(source: str, target: str) -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), [pair for pair in PAIRS if pair[0] != "generate_content"])
-def test_the_end_is_emitted_as_soon_as_it_arrives(source: str, target: str) -> None:
+def test_the_end_is_emitted_as_soon_as_it_arrives(source: fb.Format, target: fb.Format) -> None:
     """A server may keep its connection open after ``[DONE]`` or the last event; the caller's client must not wait."""
     converter = fb.StreamConverter(source=source, target=target)
 
@@ -535,7 +535,7 @@ def test_the_end_is_emitted_as_soon_as_it_arrives(source: str, target: str) -> N
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_partial_answer_reports_no_added_end(source: str, target: str) -> None:
+def test_a_partial_answer_reports_no_added_end(source: fb.Format, target: fb.Format) -> None:
     """A truncated answer has no finish reason, so the report has no addition of one."""
     converter = fb.StreamConverter(source=source, target=target)
     converter.feed(_stream(source)[:-200])
@@ -563,7 +563,7 @@ _NOTHING = (b"\n", b":", b": ping", b": ping\n\n", b"i", b"id: 7\n", b"retry: 1"
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_a_stream_that_breaks_within_an_event_is_truncated(target: str) -> None:
+def test_a_stream_that_breaks_within_an_event_is_truncated(target: fb.Format) -> None:
     """After a finish reason that event may have been an error, wherever its bytes end."""
     ended = {"id": "c", "model": "m", "choices": [{"index": 0, "delta": {"content": "A"}, "finish_reason": "stop"}]}
     result = {}
@@ -582,7 +582,7 @@ def test_bytes_after_the_end_are_no_truncation() -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_an_unreferenced_converter_is_freed_at_once(source: str, target: str) -> None:
+def test_an_unreferenced_converter_is_freed_at_once(source: fb.Format, target: fb.Format) -> None:
     """It holds the answer. A reference cycle would hold it until the garbage collector runs, which slows down every stream."""
     converter = fb.StreamConverter(source=source, target=target)
     converter.feed(_stream(source))

@@ -80,7 +80,7 @@ _COUNTED = ("chat_completions", "messages", "generate_content")
 """The formats that may send the usage before the end."""
 
 
-def _partial_of(source: str, target: str, last: list[JsonObject]) -> PartialAnswer:
+def _partial_of(source: fb.Format, target: fb.Format, last: list[JsonObject]) -> PartialAnswer:
     """Return the partial answer of a stream without a good end."""
     data = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in [*_LAST_EVENTS[source], *last])
     with pytest.raises(fb.StreamError) as raised:
@@ -91,7 +91,7 @@ def _partial_of(source: str, target: str, last: list[JsonObject]) -> PartialAnsw
 
 @pytest.mark.parametrize("ends_in_error", [False, True], ids=["cut", "error"])
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_unknown_fields_of_an_answer_without_an_end_are_reported(source: str, target: str, ends_in_error: bool) -> None:
+def test_unknown_fields_of_an_answer_without_an_end_are_reported(source: fb.Format, target: fb.Format, ends_in_error: bool) -> None:
     """Law 1: most such fields are reported at the end of a stream, and this one has no end."""
     partial = _partial_of(source, target, [_ERRORS[source]] if ends_in_error else [])
 
@@ -101,7 +101,7 @@ def test_unknown_fields_of_an_answer_without_an_end_are_reported(source: str, ta
 
 @pytest.mark.parametrize("ends_in_error", [False, True], ids=["cut", "error"])
 @pytest.mark.parametrize("source", _COUNTED)
-def test_an_answer_without_an_end_has_its_usage(source: str, ends_in_error: bool) -> None:
+def test_an_answer_without_an_end_has_its_usage(source: fb.Format, ends_in_error: bool) -> None:
     """A user who pays for it needs the counts."""
     partial = _partial_of(source, "chat_completions", [_ERRORS[source]] if ends_in_error else [])
 
@@ -110,7 +110,7 @@ def test_an_answer_without_an_end_has_its_usage(source: str, ends_in_error: bool
 
 
 @pytest.mark.parametrize("source", _COUNTED)
-def test_a_closed_answer_has_its_usage(source: str) -> None:
+def test_a_closed_answer_has_its_usage(source: fb.Format) -> None:
     """A truncated stream that the caller asked to close is an answer with its counts."""
     data = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in _LAST_EVENTS[source])
     closing = fb.Options(on_truncated="close")
@@ -178,7 +178,7 @@ def _cuts(stream: StreamFixture) -> Iterator[tuple[list[ServerSentEvent], JsonOb
         converter.feed(write([event]))
 
 
-def _partial(before: list[ServerSentEvent], last: JsonObject, source: str, target: str) -> PartialAnswer | None:
+def _partial(before: list[ServerSentEvent], last: JsonObject, source: fb.Format, target: fb.Format) -> PartialAnswer | None:
     """Return the partial answer of a stream that is truncated after an event; None where it is complete."""
     data = write([*before, ServerSentEvent(str(last.get("type") or ""), json.dumps(last).encode(), 0)])
     try:
@@ -197,7 +197,7 @@ def _may_be_silent(result: PartialAnswer, place: tuple[str, str, str]) -> bool:
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_truncated_stream_loses_nothing_without_a_report(source: str, target: str) -> None:
+def test_a_truncated_stream_loses_nothing_without_a_report(source: fb.Format, target: fb.Format) -> None:
     """Law 1: a field that is added to any object of any event is in the partial answer or its report."""
     silent = set()
     for stream in streams(source):
@@ -212,7 +212,7 @@ def test_a_truncated_stream_loses_nothing_without_a_report(source: str, target: 
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_a_report_in_the_middle_of_a_stream_changes_nothing(source: str, target: str) -> None:
+def test_a_report_in_the_middle_of_a_stream_changes_nothing(source: fb.Format, target: fb.Format) -> None:
     """``finish("truncated")`` does not change the decoder: output and report at the end are the same with and without it."""
     for stream in streams(source):
         request, left_alone = (fb.StreamConverter(source=source, target=target) for _ in range(2))
@@ -233,7 +233,7 @@ def _candidate(*parts: JsonObject, **extra: Any) -> JsonObject:
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "responses"])
-def test_an_incomplete_call_in_pieces_is_reported(target: str) -> None:
+def test_an_incomplete_call_in_pieces_is_reported(target: fb.Format) -> None:
     """Half of its arguments are a valid object, so it must not become a call of the answer."""
     begun = {"functionCall": {"name": "move", "id": "call_1", "willContinue": True}}
     piece = {"functionCall": {"partialArgs": [{"jsonPath": "$.from", "stringValue": "here"}], "willContinue": True}}

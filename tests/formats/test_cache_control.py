@@ -74,7 +74,7 @@ def test_a_cache_mark_without_a_type_is_accepted() -> None:
 @pytest.mark.parametrize("place", ["turn", "result"])
 @pytest.mark.parametrize("block", MARKED.values(), ids=MARKED)
 @pytest.mark.parametrize("target", ["chat_completions", "responses"])
-def test_a_part_converted_to_text_keeps_its_cache_mark(block: dict[str, Any], target: str, place: str) -> None:
+def test_a_part_converted_to_text_keeps_its_cache_mark(block: dict[str, Any], target: fb.Format, place: str) -> None:
     """The text has the place of the block, and the prompt is as long."""
     result = _with_block(block, target, place)
 
@@ -100,7 +100,7 @@ def test_a_cache_mark_on_a_block_without_text_is_reported() -> None:
     assert ("/messages/0/content/1/cache_control", "empty") in [(loss.path, loss.code) for loss in result.losses]
 
 
-def _with_block(block: dict[str, Any], target: str, place: str) -> fb.Converted:
+def _with_block(block: dict[str, Any], target: fb.Format, place: str) -> fb.Converted:
     """Convert a request of messages with a block, in a user turn or in a result."""
     content: list[dict[str, Any]] = [{"type": "text", "text": "q"}, block]
     turns: list[dict[str, Any]] = [{"role": "user", "content": content}]

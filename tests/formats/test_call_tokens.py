@@ -23,7 +23,7 @@ def _detail(call_id: str, token: str = "c2ln") -> dict[str, Any]:
     return {"type": "reasoning.encrypted", "data": token, "id": call_id, "format": "google-gemini-v1", "index": 0}
 
 
-def _next_request(answer: dict[str, Any], caller: str, call_ids: tuple[str, ...]) -> dict[str, Any]:
+def _next_request(answer: dict[str, Any], caller: fb.Format, call_ids: tuple[str, ...]) -> dict[str, Any]:
     """Return the next request, with an answer and the results of its calls."""
     if caller == "messages":
         results = [{"type": "tool_result", "tool_use_id": call_id, "content": "1"} for call_id in call_ids]
@@ -53,7 +53,7 @@ def _signed(parts: list[dict[str, Any]]) -> list[tuple[str | None, str | None]]:
 
 @pytest.mark.parametrize("is_streamed", [False, True])
 @pytest.mark.parametrize("caller", ["messages", "responses", "generate_content"])
-def test_a_token_of_a_call_returns_with_its_call(caller: str, is_streamed: bool) -> None:
+def test_a_token_of_a_call_returns_with_its_call(caller: fb.Format, is_streamed: bool) -> None:
     """The server answers 400 if a call returns without its token."""
     if is_streamed:
         (stream,) = (each for each in streams("chat_completions") if each.stem == "reasoning_bound")
@@ -78,7 +78,7 @@ def test_a_token_of_a_call_returns_with_its_call(caller: str, is_streamed: bool)
 @pytest.mark.parametrize("call_id", ["a|b", "|", "a~1b|~", "a|responses"])
 @pytest.mark.parametrize("token", ["c2ln", "c2ln|x"])
 @pytest.mark.parametrize("caller", ["messages", "responses"])
-def test_an_id_with_a_bar_returns_with_its_token(caller: str, token: str, call_id: str) -> None:
+def test_an_id_with_a_bar_returns_with_its_token(caller: fb.Format, token: str, call_id: str) -> None:
     """Clients join the ids of a call and of its item with a bar, which also separates a token from its id."""
     answer = _answer({"tool_calls": [_call(call_id)], "reasoning_details": [_detail(call_id, token)]})
     converted = fb.convert_response(answer, source="chat_completions", target=caller)
@@ -90,7 +90,7 @@ def test_an_id_with_a_bar_returns_with_its_token(caller: str, token: str, call_i
 
 
 @pytest.mark.parametrize("caller", ["messages", "responses", "generate_content"])
-def test_a_call_and_its_token_get_the_same_shortened_id(caller: str) -> None:
+def test_a_call_and_its_token_get_the_same_shortened_id(caller: fb.Format) -> None:
     """Servers of chat_completions accept ids of 40 characters; the name of a function in an id makes it longer."""
     answer = _answer({"tool_calls": [_call(LONG), _call("b")], "reasoning_details": [_detail(LONG)]})
     converted = fb.convert_response(answer, source="chat_completions", target=caller)
@@ -139,7 +139,7 @@ def test_other_fields_of_a_token_of_a_call_are_reported() -> None:
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "generate_content"])
-def test_other_fields_of_a_carried_token_of_a_call_are_reported(target: str) -> None:
+def test_other_fields_of_a_carried_token_of_a_call_are_reported(target: fb.Format) -> None:
     """A client may add fields to the reasoning item that it returns; the item itself becomes a token of the call."""
     item = {"type": "reasoning", "summary": [], "encrypted_content": "fb1|generate_content|call|c2ln|", "more": 1}
     call = {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"}

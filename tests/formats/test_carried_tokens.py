@@ -257,21 +257,21 @@ ITEMS: list[JSON] = [
 CASES = [("messages", block) for block in BLOCKS] + [("responses", item) for item in ITEMS]
 
 
-def _turn(source: str, token: str, part: JSON) -> list[JSON]:
+def _turn(source: fb.Format, token: str, part: JSON) -> list[JSON]:
     """Return an answer: a carried token, and the part that has it."""
     if source == "messages":
         return [{"type": "redacted_thinking", "data": token}, part]
     return [{"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": token}, part]
 
 
-def _request(source: str, token: str, part: JSON) -> JSON:
+def _request(source: fb.Format, token: str, part: JSON) -> JSON:
     turn, request, more = _turn(source, token, part), {"role": "user", "content": "q"}, {"role": "user", "content": "r"}
     if source == "messages":
         return {"model": "m", "max_tokens": 9, "messages": [request, {"role": "assistant", "content": turn}, more]}
     return {"model": "m", "input": [request, *turn, more]}
 
 
-def _answer_of_lost(source: str, token: str, part: JSON) -> JSON:
+def _answer_of_lost(source: fb.Format, token: str, part: JSON) -> JSON:
     turn = _turn(source, token, part)
     if source == "messages":
         message = {"content": turn, "stop_reason": "end_turn", "usage": {"input_tokens": 1, "output_tokens": 1}}
@@ -280,14 +280,14 @@ def _answer_of_lost(source: str, token: str, part: JSON) -> JSON:
     return {"id": "resp_1", "object": "response", "created_at": 1, "status": "completed", "model": "m", **body}
 
 
-def _streamed_of_lost(body: JSON, source: str, target: str, options: fb.Options) -> tuple[bytes, tuple[fb.Loss, ...]]:
+def _streamed_of_lost(body: JSON, source: fb.Format, target: fb.Format, options: fb.Options) -> tuple[bytes, tuple[fb.Loss, ...]]:
     converter = fb.StreamConverter(source=source, target=target, options=options)
     output = b"".join([*map(converter.feed, fb.replay_response(body, source=source)), converter.finish()])
     return output, converter.losses
 
 
 @pytest.mark.parametrize(("source", "part"), CASES, ids=[f"{source}-{part['type']}" for source, part in CASES])
-def test_a_token_is_in_the_output_or_in_the_report(source: str, part: JSON) -> None:
+def test_a_token_is_in_the_output_or_in_the_report(source: fb.Format, part: JSON) -> None:
     """Each token is changed, one at a time: in requests, answers and streams, also if tokens are not carried."""
     targets = {*fb.FORMATS} - {source}
     for target, returned, kind, carry in product(sorted(targets), sorted(targets | {source}), ("call", "encrypted"), (True, False)):
@@ -382,13 +382,13 @@ def _kept(data: bytes) -> dict[str, Any]:
     return {"candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}]}
 
 
-def _tokens(body: dict[str, Any], target: str) -> dict[str, str]:
+def _tokens(body: dict[str, Any], target: fb.Format) -> dict[str, str]:
     parts = formats.load(target).decode_response(check(body, formats.load(target).name, "response")).choices[0].parts
     return {part.signature.token: part.text for part in parts if isinstance(part, ir.Reasoning | ir.Text) and part.signature}
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_a_token_after_its_text_returns_with_that_text_or_is_reported(target: str) -> None:
+def test_a_token_after_its_text_returns_with_that_text_or_is_reported(target: fb.Format) -> None:
     """A server rejects a signed reasoning part that was changed, and an item without its token."""
     for seed in range(400):
         reported = _lives(Random(seed))

@@ -208,7 +208,7 @@ def _piece(arguments: str, name: str | None = None, call_id: str | None = None, 
     ],
 )
 @pytest.mark.parametrize("target", [NAME, "responses"])
-def test_calls_at_one_index_are_separated_without_ids(target: str, pieces: list[Any], calls: list[tuple[str, str]]) -> None:
+def test_calls_at_one_index_are_separated_without_ids(target: ir.Format, pieces: list[Any], calls: list[tuple[str, str]]) -> None:
     """Servers without ids, or with an id for each piece, send the name at the start of a call; two calls must not become one."""
     collected = collect_stream([_chunks(*pieces)], source=NAME, target=target).body
 
@@ -286,7 +286,7 @@ CALL = {"index": 0, "id": "c1", "type": "function", "function": {"name": "f", "a
     ],
 )
 @pytest.mark.parametrize("target", FORMATS)
-def test_done_does_not_complete_an_empty_or_partial_answer(target: str, deltas: list[Any]) -> None:
+def test_done_does_not_complete_an_empty_or_partial_answer(target: ir.Format, deltas: list[Any]) -> None:
     """A relay that reached its time limit writes ``[DONE]`` without a finish reason: half a call must not be created."""
     chunks = [{"id": "x", "model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
     data = b"".join(encode_event(json.dumps(chunk).encode()) for chunk in chunks)
@@ -324,7 +324,7 @@ def test_done_completes_an_answer_with_complete_content(deltas: list[Any]) -> No
 
 @pytest.mark.parametrize("done", [b"data: [DONE] \n\n", b"data:  [DONE]\n\n", b"data:[DONE]\t\n\n"])
 @pytest.mark.parametrize("target", FORMATS)
-def test_done_ends_a_stream_with_white_space_around_it(target: str, done: bytes) -> None:
+def test_done_ends_a_stream_with_white_space_around_it(target: ir.Format, done: bytes) -> None:
     """The official client compares the beginning of the data only, so servers send such lines."""
     chunk = {"id": "x", "model": "m", "choices": [{"index": 0, "delta": {"content": "Hello"}, "finish_reason": None}]}
     converter = StreamConverter(source=NAME, target=target)
@@ -337,7 +337,7 @@ def test_done_ends_a_stream_with_white_space_around_it(target: str, done: bytes)
 
 
 @pytest.mark.parametrize("target", FORMATS)
-def test_a_whole_message_is_read_as_its_only_delta(target: str) -> None:
+def test_a_whole_message_is_read_as_its_only_delta(target: ir.Format) -> None:
     """A server without streaming sends one event; its answer is that of a request without streaming."""
     message = {"role": "assistant", "content": "Let me look.", "tool_calls": [CALL]}
     choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
@@ -375,7 +375,7 @@ def _thinks(index: int, *, kind: str = "text", **text: str) -> dict[str, Any]:
         ([{"reasoning_details": [*_thinks(0, text="one")["reasoning_details"], *_thinks(1, text="two")["reasoning_details"]]}], []),
     ],
 )
-def test_a_token_signs_the_reasoning_at_its_index(deltas: list[dict[str, Any]], delayed: list[int], target: str) -> None:
+def test_a_token_signs_the_reasoning_at_its_index(deltas: list[dict[str, Any]], delayed: list[int], target: ir.Format) -> None:
     """A server checks a token with the text next to it; if the text was sent, the token is reported."""
     stream = _chunks(*deltas)
     converter = StreamConverter(source=NAME, target=target)
@@ -390,7 +390,7 @@ def test_a_token_signs_the_reasoning_at_its_index(deltas: list[dict[str, Any]], 
 
 
 @pytest.mark.parametrize("target", [format for format in FORMATS if format != NAME])
-def test_a_token_after_the_text_signs_its_reasoning_if_the_target_allows_it(target: str) -> None:
+def test_a_token_after_the_text_signs_its_reasoning_if_the_target_allows_it(target: ir.Format) -> None:
     """In generate_content it returns with its reasoning part; elsewhere that was sent, and the token is reported."""
     stream = _chunks(_thinks(0, text="one"), {"content": "Hi."}, _thinks(0, signature="S1"))
     converter = StreamConverter(source=NAME, target=target)
@@ -412,7 +412,7 @@ def _cites(url: str, start: int, end: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("target", FORMATS)
-def test_citations_after_a_call_belong_to_the_text_that_they_cite(target: str) -> None:
+def test_citations_after_a_call_belong_to_the_text_that_they_cite(target: ir.Format) -> None:
     """A server with a search sends its sources last; a collected stream equals the whole answer."""
     cited = [_cites("https://a.example", 0, 4), _cites("https://b.example", 5, 7)]
     stream = _chunks({"content": "Rome is old."}, {"tool_calls": [CALL]}, {"annotations": cited[:1]}, {"annotations": cited[1:]})
@@ -439,7 +439,7 @@ def test_a_span_selects_the_text_of_a_citation_that_follows_it() -> None:
 
 
 @pytest.mark.parametrize(("target", "is_after_text"), [("messages", True), ("responses", True), ("generate_content", False)])
-def test_a_citation_after_its_text_was_emitted_is_reported(target: str, *, is_after_text: bool) -> None:
+def test_a_citation_after_its_text_was_emitted_is_reported(target: ir.Format, *, is_after_text: bool) -> None:
     """A block that has closed cannot have it; formats with citations at the end can."""
     stream = _chunks({"content": "Rome."}, {"tool_calls": [CALL]}, {"annotations": [_cites("https://a.example", 0, 4)]})
     converter = StreamConverter(source=NAME, target=target)
@@ -453,7 +453,7 @@ def test_a_citation_after_its_text_was_emitted_is_reported(target: str, *, is_af
 
 @pytest.mark.parametrize("source", [format for format in FORMATS if format != NAME])
 @pytest.mark.parametrize("is_asked", [True, False])
-def test_every_chunk_has_a_usage_field_if_usage_is_requested(source: str, is_asked: bool) -> None:
+def test_every_chunk_has_a_usage_field_if_usage_is_requested(source: ir.Format, is_asked: bool) -> None:
     """The vendor's servers send null in all chunks but the last; a reader may require the field."""
     requested = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "Hi"}]}
     requested |= {"stream_options": {"include_usage": True}} if is_asked else {}

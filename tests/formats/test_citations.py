@@ -35,7 +35,7 @@ def _answer_of_spans(length: int, citations: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
-def test_a_text_with_thousands_of_citations_is_repeated_a_few_times_only(target: str) -> None:
+def test_a_text_with_thousands_of_citations_is_repeated_a_few_times_only(target: fb.Format) -> None:
     """Otherwise half a megabyte would become hundreds."""
     body = _answer_of_spans(50_000, 1_500)
 
@@ -46,7 +46,7 @@ def test_a_text_with_thousands_of_citations_is_repeated_a_few_times_only(target:
 
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
-def test_the_text_of_a_few_citations_is_repeated_at_each(target: str) -> None:
+def test_the_text_of_a_few_citations_is_repeated_at_each(target: fb.Format) -> None:
     """Readers show it with the source, and do not count characters."""
     converted = fb.convert_response(_answer_of_spans(20, 3), source="chat_completions", target=target)
 
@@ -103,7 +103,7 @@ def stream(*reported: JsonObject, output: tuple[JsonObject, ...]) -> bytes:
     return b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in (first, *reported, last))
 
 
-def written(output: bytes, target: str) -> JsonObject:
+def written(output: bytes, target: fb.Format) -> JsonObject:
     """Convert a stream and collect the output."""
     converter = fb.StreamConverter(source="responses", target=target)
     return fb.collect_stream([converter.feed(output) + converter.finish()], source=target).body
@@ -141,7 +141,7 @@ APART = {
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "generate_content"])
 @pytest.mark.parametrize("reported", APART.values(), ids=APART)
-def test_citations_of_a_stream_have_the_spans_of_the_whole_answer(reported: list[JsonObject], target: str) -> None:
+def test_citations_of_a_stream_have_the_spans_of_the_whole_answer(reported: list[JsonObject], target: fb.Format) -> None:
     """Law 6: two messages may be open at once; the offset of the second is known when the first is complete."""
     data = stream(*reported, output=(M, N))
 

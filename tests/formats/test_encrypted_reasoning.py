@@ -45,7 +45,7 @@ ASKED: dict[str, dict[str, Any]] = {
 }
 
 
-def _next_request(caller: str, answer: dict[str, Any]) -> dict[str, Any]:
+def _next_request(caller: fb.Format, answer: dict[str, Any]) -> dict[str, Any]:
     """Return the caller's request with an answer and the result of its call, as an official client writes it."""
     request = ASKED[caller]
     if caller == "messages":
@@ -61,7 +61,7 @@ def _next_request(caller: str, answer: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("caller", ASKED)
-def test_a_token_of_responses_returns_with_the_next_request(caller: str, streams: bool) -> None:
+def test_a_token_of_responses_returns_with_the_next_request(caller: fb.Format, streams: bool) -> None:
     """The server reasons again in each turn of a tool loop if its reasoning does not return."""
     exchange = fb.Bridge(caller, via="responses").open(ASKED[caller], stream=streams)
     if streams:
@@ -82,7 +82,7 @@ def test_a_token_of_responses_returns_with_the_next_request(caller: str, streams
 
 
 @pytest.mark.parametrize("caller", ASKED)
-def test_an_added_include_value_is_an_addition(caller: str) -> None:
+def test_an_added_include_value_is_an_addition(caller: fb.Format) -> None:
     """A caller that logs additions sees what the server is asked to store and to return."""
     converted = fb.convert_request(ASKED[caller], source=caller, target="responses")
 
@@ -93,7 +93,7 @@ def test_an_added_include_value_is_an_addition(caller: str) -> None:
     assert "summary" not in converted.body["reasoning"]
 
 
-NOT_ASKED: dict[str, tuple[str, dict[str, Any]]] = {
+NOT_ASKED: dict[str, tuple[fb.Format, dict[str, Any]]] = {
     "nothing": ("messages", {}),
     "thinking off": ("messages", {"thinking": {"type": "disabled"}}),
     "no effort": ("chat_completions", {"reasoning_effort": "none"}),

@@ -18,14 +18,14 @@ from tests.support.directions import DIRECTIONS
 OPENAI = ["chat_completions", "responses"]
 
 
-def error_of(format: str, word: str) -> dict[str, Any]:
+def error_of(format: fb.Format, word: str) -> dict[str, Any]:
     detail = {"type": word, "message": "no"}
     return {"type": "error", "error": detail} if format == "messages" else {"error": {**detail, "param": None, "code": None}}
 
 
 @pytest.mark.parametrize("word", ["new_api_error", "upstream_error", "content_policy_violation", "<nil>"])
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_an_error_code_that_the_target_cannot_represent_is_reported(source: str, target: str, word: str) -> None:
+def test_an_error_code_that_the_target_cannot_represent_is_reported(source: fb.Format, target: fb.Format, word: str) -> None:
     """Relays have codes that no vendor has, which operators search for."""
     converted = fb.convert_error(error_of(source, word), source=source, target=target, status=400)
 
@@ -46,7 +46,9 @@ def test_an_error_code_that_the_target_cannot_represent_is_reported(source: str,
     ],
 )
 @pytest.mark.parametrize("target", FORMATS)
-def test_a_code_that_only_repeats_the_class_of_the_error_is_no_loss(source: str, word: str, status: int, target: str) -> None:
+def test_a_code_that_only_repeats_the_class_of_the_error_is_no_loss(
+    source: fb.Format, word: str, status: int, target: fb.Format
+) -> None:
     """The target has a type and a status for the class; sometimes one type stands for two classes."""
     losses = fb.convert_error(error_of(source, word), source=source, target=target, status=status).losses
 
@@ -77,7 +79,7 @@ def test_a_code_that_only_repeats_the_class_of_the_error_is_no_loss(source: str,
     ],
 )
 @pytest.mark.parametrize("source", FORMATS)
-def test_messages_has_the_documented_error_type_for_each_status(source: str, status: int, error_type: str) -> None:
+def test_messages_has_the_documented_error_type_for_each_status(source: fb.Format, status: int, error_type: str) -> None:
     """Anthropic documents one type for each status, and other statuses from 400 to 499 as ``invalid_request_error``."""
     converted = fb.convert_error("no", source=source, target="messages", status=status)
 
@@ -98,7 +100,7 @@ SHAPES: dict[str, tuple[int, Any]] = {
 
 @pytest.mark.parametrize("target", FORMATS)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_an_error_of_a_known_shape_is_read_the_same_at_every_endpoint(shape: str, target: str) -> None:
+def test_an_error_of_a_known_shape_is_read_the_same_at_every_endpoint(shape: str, target: fb.Format) -> None:
     """Relays pass on the error of the server behind them, in its shape."""
     status, body = SHAPES[shape]
 
@@ -109,7 +111,7 @@ def test_an_error_of_a_known_shape_is_read_the_same_at_every_endpoint(shape: str
 
 
 @pytest.mark.parametrize("source", OPENAI)
-def test_the_code_of_an_error_decides_without_a_status(source: str) -> None:
+def test_the_code_of_an_error_decides_without_a_status(source: fb.Format) -> None:
     """An overload that came with status 200 is worth another attempt, other errors of a server less."""
     converted = fb.convert_error(
         {"error": {"message": "no", "status": "UNAVAILABLE"}}, source=source, target="messages", status=200
@@ -130,7 +132,7 @@ UNTYPED: dict[str, Any] = {
 @pytest.mark.parametrize("shape", UNTYPED)
 @pytest.mark.parametrize(("source", "target"), [OPENAI, OPENAI[::-1]])
 def test_an_error_without_a_type_keeps_its_code_and_its_parameter_where_the_target_has_room(
-    shape: str, source: str, target: str
+    shape: str, source: fb.Format, target: fb.Format
 ) -> None:
     """Azure omits the type. Callers read the code to distinguish a refused prompt, and the parameter to find the field."""
     detail = UNTYPED[shape]
@@ -146,7 +148,7 @@ def test_an_error_without_a_type_keeps_its_code_and_its_parameter_where_the_targ
 
 @pytest.mark.parametrize("shape", [name for name, detail in UNTYPED.items() if "param" in detail])
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
-def test_a_param_that_the_target_cannot_represent_is_reported(shape: str, target: str) -> None:
+def test_a_param_that_the_target_cannot_represent_is_reported(shape: str, target: fb.Format) -> None:
     """The model never sees an error, so no loss in it is severe."""
     body = {"error": {"message": "no", **UNTYPED[shape]}}
 
@@ -157,7 +159,7 @@ def test_a_param_that_the_target_cannot_represent_is_reported(shape: str, target
 
 @pytest.mark.parametrize("source", [*OPENAI, "messages"])
 @pytest.mark.parametrize("details", ["no, no", [{"code": "d"}]], ids=repr)
-def test_error_details_that_are_not_read_are_reported(source: str, details: Any) -> None:
+def test_error_details_that_are_not_read_are_reported(source: fb.Format, details: Any) -> None:
     """Details have a reason or a time to wait only next to a status name."""
     body = error_of(source, "invalid_request_error")
     body["error"]["details"] = details
@@ -193,7 +195,7 @@ UNKNOWN_SHAPES = [
 
 @pytest.mark.parametrize("body", UNKNOWN_SHAPES, ids=repr)
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_an_error_without_a_known_message_field_is_its_message(source: str, target: str, body: dict[str, Any]) -> None:
+def test_an_error_without_a_known_message_field_is_its_message(source: fb.Format, target: fb.Format, body: dict[str, Any]) -> None:
     """Gateways in front of a relay have other shapes. A text in the message is not lost."""
     converted = fb.convert_error(body, source=source, target=target, status=403)
 
@@ -204,7 +206,7 @@ def test_an_error_without_a_known_message_field_is_its_message(source: str, targ
 
 @pytest.mark.parametrize("body", UNKNOWN_SHAPES, ids=repr)
 @pytest.mark.parametrize("format", FORMATS)
-def test_an_error_of_an_unknown_shape_is_unchanged_in_its_format(format: str, body: dict[str, Any]) -> None:
+def test_an_error_of_an_unknown_shape_is_unchanged_in_its_format(format: fb.Format, body: dict[str, Any]) -> None:
     """A caller of that format may know the shape."""
     assert fb.convert_error(body, source=format, target=format, status=403).body == body
 
@@ -220,7 +222,7 @@ def test_an_error_of_an_unknown_shape_is_unchanged_in_its_format(format: str, bo
 )
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_details_of_an_error_have_precedence_over_the_name_of_its_class(
-    source: str, target: str, message: dict[str, Any], text: str
+    source: fb.Format, target: fb.Format, message: dict[str, Any], text: str
 ) -> None:
     """The frameworks of gateways send both, and only the details help."""
     converted = fb.convert_error(message, source=source, target=target, status=400)
@@ -254,7 +256,7 @@ def test_the_client_and_the_converter_read_one_message(body: dict[str, Any]) -> 
     ],
 )
 @pytest.mark.parametrize("target", FORMATS)
-def test_a_4xx_status_stays_a_client_error_whatever_the_code(source: str, word: str, status: int, target: str) -> None:
+def test_a_4xx_status_stays_a_client_error_whatever_the_code(source: fb.Format, word: str, status: int, target: fb.Format) -> None:
     """SDKs retry after a 500, and after none of these."""
     converted = fb.convert_error(error_of(source, word), source=source, target=target, status=status)
 
@@ -265,7 +267,7 @@ def test_a_4xx_status_stays_a_client_error_whatever_the_code(source: str, word: 
 
 @pytest.mark.parametrize("word", [{"a": 1}, ["a"], 7])
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_an_error_of_a_stream_is_understood_whatever_its_type_is(source: str, target: str, word: Any) -> None:
+def test_an_error_of_a_stream_is_understood_whatever_its_type_is(source: fb.Format, target: fb.Format, word: Any) -> None:
     """The call has failed already; a value of a wrong type does not change that."""
     event = b"data: " + json.dumps({"error": {"message": "no", "type": word}}).encode() + b"\n\n"
     converter = fb.StreamConverter(source=source, target=target)
@@ -284,7 +286,7 @@ def failed_answer(error: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("code", ["insufficient_quota", "insufficient_user_quota", "billing_hard_limit_reached"])
 @pytest.mark.parametrize("source", OPENAI)
-def test_a_quota_code_is_a_server_error_only_with_its_status(source: str, code: str) -> None:
+def test_a_quota_code_is_a_server_error_only_with_its_status(source: fb.Format, code: str) -> None:
     """SDKs retry after a 500, which does not help an account without credit."""
     error = {"code": code, "message": "no"}
 
@@ -328,7 +330,7 @@ COARSER: dict[tuple[str, ir.ErrorKind], ir.ErrorKind] = {
 """The kinds without a name in a format, and the name that its streams have for them, which have no HTTP status."""
 
 
-def stream_of(format: str, kind: ir.ErrorKind) -> bytes:
+def stream_of(format: fb.Format, kind: ir.ErrorKind) -> bytes:
     """Return a stream of a format with an error of a kind, as the format writes it."""
     _, body = formats.load(format).encode_error(ir.Error(kind=kind, message="no"), null_ledger())
     event = {"type": "error", **body} if format == "responses" else body
@@ -337,7 +339,7 @@ def stream_of(format: str, kind: ir.ErrorKind) -> bytes:
 
 @pytest.mark.parametrize("kind", get_args(ir.ErrorKind))
 @pytest.mark.parametrize("format", FORMATS)
-def test_an_error_body_shows_the_family_of_its_format(format: str, kind: ir.ErrorKind) -> None:
+def test_an_error_body_shows_the_family_of_its_format(format: fb.Format, kind: ir.ErrorKind) -> None:
     """The client decides by the family first, because relays send bodies of any format."""
     spec = formats.load(format)
     _, body = spec.encode_error(ir.Error(kind=kind, message="no"), null_ledger())
@@ -345,14 +347,14 @@ def test_an_error_body_shows_the_family_of_its_format(format: str, kind: ir.Erro
     assert error_family(body, body["error"], "detail") == spec.error_family
 
 
-def through(source: str, target: str, stream: bytes) -> tuple[bytes, fb.StreamConverter]:
+def through(source: fb.Format, target: fb.Format, stream: bytes) -> tuple[bytes, fb.StreamConverter]:
     converter = fb.StreamConverter(source=source, target=target)
     return converter.feed(stream) + converter.finish(), converter
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_format_reads_in_a_stream_the_kind_that_it_writes(format: str, kind: ir.ErrorKind) -> None:
+def test_a_format_reads_in_a_stream_the_kind_that_it_writes(format: fb.Format, kind: ir.ErrorKind) -> None:
     """A relay may read the output of this library."""
     _, read = through(format, format, stream_of(format, kind))
 
@@ -362,7 +364,7 @@ def test_a_format_reads_in_a_stream_the_kind_that_it_writes(format: str, kind: i
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_an_error_in_a_stream_is_of_the_same_kind_there_and_back(source: str, target: str, kind: ir.ErrorKind) -> None:
+def test_an_error_in_a_stream_is_of_the_same_kind_there_and_back(source: fb.Format, target: fb.Format, kind: ir.ErrorKind) -> None:
     """SDKs retry some errors and not others; a kind that the target cannot express is reported."""
     there, first = through(source, target, stream_of(source, kind))
     _, second = through(target, source, there)
@@ -376,7 +378,7 @@ def test_an_error_in_a_stream_is_of_the_same_kind_there_and_back(source: str, ta
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("target", [format for format in FORMATS if format != "responses"])
-def test_an_answer_that_failed_becomes_an_error_of_its_kind(target: str, kind: ir.ErrorKind) -> None:
+def test_an_answer_that_failed_becomes_an_error_of_its_kind(target: fb.Format, kind: ir.ErrorKind) -> None:
     """The codes in such an answer are few; its type states the kind."""
     answer = ir.Response("responses", "resp_1", "m", [], 1, error=ir.Error(kind=kind, message="no"))
     failed = formats.load("responses").encode_response(answer, null_ledger(), fb.Options(), None)
@@ -453,7 +455,7 @@ def test_an_error_in_place_of_an_answer_is_an_error() -> None:
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 @pytest.mark.parametrize("status", [404, 422, 429, 501, 502, 504, 520])
-def test_an_error_keeps_a_status_that_means_the_same_in_the_target(source: str, target: str, status: int) -> None:
+def test_an_error_keeps_a_status_that_means_the_same_in_the_target(source: fb.Format, target: fb.Format, status: int) -> None:
     """Clients retry by status, and a 502 of a gateway is no 500."""
     converted = fb.convert_error({"error": {"message": "no"}}, source=source, target=target, status=status)
 
@@ -461,7 +463,7 @@ def test_an_error_keeps_a_status_that_means_the_same_in_the_target(source: str, 
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_an_overload_has_the_status_of_the_target(source: str, target: str) -> None:
+def test_an_overload_has_the_status_of_the_target(source: fb.Format, target: fb.Format) -> None:
     """Only one vendor has 529, and its clients wait after it."""
     for status in (503, 529):
         converted = fb.convert_error({"error": {"message": "busy"}}, source=source, target=target, status=status)
@@ -470,7 +472,7 @@ def test_an_overload_has_the_status_of_the_target(source: str, target: str) -> N
 
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
-def test_a_missing_model_is_404_whatever_the_source_status(target: str) -> None:
+def test_a_missing_model_is_404_whatever_the_source_status(target: fb.Format) -> None:
     """One vendor uses 400 for it."""
     body = {"error": {"message": "no such model", "type": "invalid_request_error", "code": "model_not_found"}}
 
@@ -497,7 +499,7 @@ def _message_of(converted: fb.ConvertedError) -> Any:
         ({"error": {"message": "m", "code": [1]}}, '{"message":"m","code":[1]}'),
     ],
 )
-def test_an_error_of_any_shape_becomes_a_json_message(source: str, target: str, body: Any, message: str) -> None:
+def test_an_error_of_any_shape_becomes_a_json_message(source: fb.Format, target: fb.Format, body: Any, message: str) -> None:
     """The same format too, in which it gets the documented shape."""
     converted = fb.convert_error(body, source=source, target=target, status=502)
 
@@ -507,7 +509,7 @@ def test_an_error_of_any_shape_becomes_a_json_message(source: str, target: str, 
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_a_list_of_problems_is_the_message_as_json(source: str, target: str) -> None:
+def test_a_list_of_problems_is_the_message_as_json(source: fb.Format, target: fb.Format) -> None:
     """Frameworks that validate requests send a list."""
     for key in ("detail", "message"):
         converted = fb.convert_error({key: [{"loc": ["body"], "ok": None}]}, source=source, target=target, status=422)
@@ -520,7 +522,7 @@ OTHERS = ("chat_completions", "messages", "generate_content")
 
 
 @pytest.mark.parametrize("target", OTHERS)
-def test_the_report_of_an_error_in_a_list_points_into_the_list(target: str) -> None:
+def test_the_report_of_an_error_in_a_list_points_into_the_list(target: fb.Format) -> None:
     """A stream that was requested without SSE has its error in a list."""
     converted = fb.convert_error([{"error": {"message": "m", "new": 1}}], source="responses", target=target, status=400)
 
@@ -531,7 +533,7 @@ def test_the_report_of_an_error_in_a_list_points_into_the_list(target: str) -> N
     "end", [{"finish_reason": "error", "error": {"code": 502, "message": "gone"}}, {"finish_reason": "error"}, {"error": "gone"}]
 )
 @pytest.mark.parametrize("target", ["messages", "responses", "generate_content"])
-def test_an_answer_that_ends_in_an_error_is_no_success(end: dict[str, Any], target: str) -> None:
+def test_an_answer_that_ends_in_an_error_is_no_success(end: dict[str, Any], target: fb.Format) -> None:
     """Gateways write the error into the choice; a reader must not store half an answer as a whole one."""
     choice = {"index": 0, "message": {"role": "assistant", "content": "The capi"}, "finish_reason": None, **end}
     body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}

@@ -35,7 +35,7 @@ def _answer(**fields: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("target", OTHERS)
 @pytest.mark.parametrize("status", ["queued", "in_progress"])
-def test_the_status_of_an_unfinished_answer_is_reported(status: str, target: str) -> None:
+def test_the_status_of_an_unfinished_answer_is_reported(status: str, target: fb.Format) -> None:
     """The target shows ``stop`` or ``pause_turn``, and the report has the real status."""
     body = _answer(status=status)
 
@@ -47,7 +47,7 @@ def test_the_status_of_an_unfinished_answer_is_reported(status: str, target: str
 
 
 @pytest.mark.parametrize("target", OTHERS)
-def test_unknown_details_of_an_unfinished_answer_are_reported(target: str) -> None:
+def test_unknown_details_of_an_unfinished_answer_are_reported(target: fb.Format) -> None:
     """With a reason and without one."""
     for details in ({"reason": "max_output_tokens", "new": 1}, {"new": 1}):
         body = _answer(status="incomplete", incomplete_details=details)

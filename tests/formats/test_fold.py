@@ -29,7 +29,7 @@ def _comparable(value: Any) -> Any:
     return [_comparable(item) for item in value] if isinstance(value, list) else value
 
 
-def _meaning(body: Any, format: str) -> Any:
+def _meaning(body: Any, format: fb.Format) -> Any:
     return normal_form(formats.load(format).decode_response(check(body, format, "response")))
 
 
@@ -42,7 +42,7 @@ def _has_end(sample: Sample) -> bool:
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_a_replayed_answer_is_collected_as_it_was(format: str) -> None:
+def test_a_replayed_answer_is_collected_as_it_was(format: fb.Format) -> None:
     """Law 6: a cache that stores answers and replays them as streams keeps everything, unknown blocks and fields included."""
     for sample in SAMPLES:
         if sample.format != format or not _has_end(sample):
@@ -59,7 +59,7 @@ def test_a_replayed_answer_is_collected_as_it_was(format: str) -> None:
 
 @pytest.mark.parametrize("target", [target for target in fb.FORMATS if target != "chat_completions"])
 @pytest.mark.parametrize("order", [(0, -1), (-1, 0), (-1, -2), (0, -1, 1), (1, -1, 0), (5, -3), (2, 0, -1, 1), (-2, 5, -2)])
-def test_choices_have_the_same_order_streamed_folded_and_whole(order: tuple[int, ...], target: str) -> None:
+def test_choices_have_the_same_order_streamed_folded_and_whole(order: tuple[int, ...], target: fb.Format) -> None:
     """Law 6 for negative indexes: a format with one choice gets the same choice from all three."""
     choices = [
         {"index": index, "message": {"role": "assistant", "content": f"text {at}"}, "finish_reason": "stop"}
@@ -78,9 +78,9 @@ def test_choices_have_the_same_order_streamed_folded_and_whole(order: tuple[int,
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_an_answer_and_its_replay_mean_the_same_to_others(format: str) -> None:
+def test_an_answer_and_its_replay_mean_the_same_to_others(format: fb.Format) -> None:
     """Law 6: an answer means the same as a stream and as a whole body."""
-    other = "messages" if format != "messages" else "responses"
+    other: fb.Format = "messages" if format != "messages" else "responses"
     for sample in SAMPLES:
         if sample.format != format or not _has_end(sample):
             continue
@@ -140,7 +140,7 @@ def test_the_time_of_a_fold_is_linear() -> None:
     ],
     ids=["item", "part", "action", "actions"],
 )
-def test_an_item_of_an_unknown_type_is_replayed_unchanged(item: dict[str, Any], target: str) -> None:
+def test_an_item_of_an_unknown_type_is_replayed_unchanged(item: dict[str, Any], target: fb.Format) -> None:
     """Law 13: a field without a model may have any value, and none raises a foreign exception."""
     head = {"id": "resp_1", "object": "response", "created_at": 1, "status": "completed", "model": "m"}
     body = head | {"output": [item], "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
@@ -217,7 +217,7 @@ def test_a_signature_ends_a_reasoning_detail() -> None:
 
 
 @pytest.mark.parametrize("format", ["messages", "responses"])
-def test_an_unknown_event_changes_nothing_else(format: str) -> None:
+def test_an_unknown_event_changes_nothing_else(format: fb.Format) -> None:
     """Law 1: an event of a new type must not lose the fields that only this format has."""
     event = {"type": "event.unknown", "mood": "calm"}
     for stream in streams(format):
@@ -281,7 +281,7 @@ def test_items_that_are_never_done_are_in_the_answer_where_the_last_event_has_no
         ),
     ],
 )
-def test_an_answer_that_does_not_fold_keeps_its_finish_reason(format: str, ends: list[dict[str, Any]]) -> None:
+def test_an_answer_that_does_not_fold_keeps_its_finish_reason(format: fb.Format, ends: list[dict[str, Any]]) -> None:
     """Law 3: the caller knows the finish reasons of the format; a canonical one would have another meaning."""
     stream = b"".join(encode_event(json.dumps(each).encode(), None) for each in ends)
 
@@ -373,7 +373,7 @@ def test_sources_stay_where_a_later_event_has_none() -> None:
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_a_function_call_with_an_empty_custom_object_is_a_function_call(target: str) -> None:
+def test_a_function_call_with_an_empty_custom_object_is_a_function_call(target: fb.Format) -> None:
     """Law 6: a server that fills in every field of its schema sends an empty ``custom`` next to the function, and an empty reason."""
     call = {"id": "c", "type": "function", "custom": {"name": "", "input": ""}, "function": {"name": "f", "arguments": '{"a":1}'}}
     choice = {"index": 0, "message": {"role": "assistant", "content": None, "tool_calls": [call]}, "finish_reason": ""}
@@ -387,7 +387,7 @@ def test_a_function_call_with_an_empty_custom_object_is_a_function_call(target: 
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_the_message_of_a_block_ends_an_answer_without_candidates(target: str) -> None:
+def test_the_message_of_a_block_ends_an_answer_without_candidates(target: fb.Format) -> None:
     """Laws 6 and 9: prompt feedback without a candidate is a blocked prompt."""
     body = {"candidates": [], "promptFeedback": {"blockReasonMessage": "blocked"}, "modelVersion": "m"}
 

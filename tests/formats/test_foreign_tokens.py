@@ -15,7 +15,7 @@ from tests.support.directions import DIRECTIONS
 TAGS = ("fb1|", base64.b64encode(b"fb1|").decode()[:4])
 
 
-def _history(answer: dict[str, Any], format: str) -> dict[str, Any]:
+def _history(answer: dict[str, Any], format: fb.Format) -> dict[str, Any]:
     """Return the next request after an answer, as a caller writes it."""
     ask = {"role": "user", "content": "And then?"}
     match format:
@@ -38,7 +38,7 @@ def _issuers(body: dict[str, Any]) -> set[str]:
 
 
 @pytest.mark.parametrize(("returned", "format"), DIRECTIONS)
-def test_a_carried_token_is_not_sent_to_another_vendor(returned: str, format: str) -> None:
+def test_a_carried_token_is_not_sent_to_another_vendor(returned: fb.Format, format: fb.Format) -> None:
     """A conversation may go to another vendor with the next turn, and its server rejects a token that it did not issue."""
     carried = 0
     for fixture in fixtures("response", returned):
@@ -104,14 +104,14 @@ ABROAD = "fb1|responses|encrypted|c2ln"
 THOUGHT = {"type": "thinking", "thinking": "hm", "signature": ABROAD}
 
 
-def _sent(body: dict[str, Any], format: str) -> fb.ConvertedRequest:
+def _sent(body: dict[str, Any], format: fb.Format) -> fb.ConvertedRequest:
     return fb.convert_request(body, source=format, target=format, model="m")
 
 
 def test_a_turn_without_any_part_left_is_dropped() -> None:
     """An answer that was truncated during its reasoning has a token only; servers reject turns without content."""
     message = {"role": "user", "content": "x"}
-    reasoning: dict[str, list[dict[str, Any]]] = {
+    reasoning: dict[fb.Format, list[dict[str, Any]]] = {
         "messages": [{"role": "assistant", "content": [THOUGHT, {"type": "redacted_thinking", "data": ABROAD}]}],
         "chat_completions": [
             {"role": "assistant", "content": None, "reasoning_details": [{"type": "reasoning.encrypted", "data": ABROAD}]}
@@ -164,7 +164,7 @@ def test_dropped_reasoning_removes_no_other_part() -> None:
         ),
     ],
 )
-def test_text_that_looks_like_a_token_is_a_token_only_in_a_token_field(format: str, body: dict[str, Any]) -> None:
+def test_text_that_looks_like_a_token_is_a_token_only_in_a_token_field(format: fb.Format, body: dict[str, Any]) -> None:
     """A document may contain a log of this library."""
     result = _sent(body, format)
 
@@ -195,7 +195,7 @@ def test_a_carried_token_is_written_to_its_issuer_as_it_was_issued() -> None:
 
 @pytest.mark.parametrize("is_streamed", [False, True])
 @pytest.mark.parametrize("format", ["chat_completions", "messages", "generate_content"])
-def test_encrypted_reasoning_returns_under_its_original_id(format: str, is_streamed: bool) -> None:
+def test_encrypted_reasoning_returns_under_its_original_id(format: fb.Format, is_streamed: bool) -> None:
     """The server rejects the token under any other id, and with it the whole conversation."""
     reasoning = {"type": "reasoning", "id": "rs_0a1b2c", "summary": [], "encrypted_content": "gAAAAAB|x"}
     text = {"type": "output_text", "text": "hi", "annotations": []}
@@ -203,7 +203,7 @@ def test_encrypted_reasoning_returns_under_its_original_id(format: str, is_strea
     head = {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "status": "completed"}
     body = head | {"output": [reasoning, message], "tools": [], "tool_choice": "auto", "parallel_tool_calls": True}
 
-    answer = fb.convert_response(body, source="responses", target=format)
+    answer: fb.Converted = fb.convert_response(body, source="responses", target=format)
     if is_streamed:
         answer = fb.collect_stream(fb.replay_response(body, source="responses", target=format), source=format)
     converted = fb.convert_request(_history(answer.body, format), source=format, target="responses", model="m")
@@ -223,7 +223,7 @@ MESSAGE = {"type": "message", "id": "msg_1", "role": "assistant", "status": "com
 
 @pytest.mark.parametrize("keeps", ["events", "response"])
 @pytest.mark.parametrize("format", ["chat_completions", "messages", "generate_content"])
-def test_streamed_encrypted_reasoning_keeps_its_original_id(format: str, keeps: str) -> None:
+def test_streamed_encrypted_reasoning_keeps_its_original_id(format: fb.Format, keeps: str) -> None:
     """Its text is sent before its token has the id, so the token carries the id; the server knows both."""
     body = {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "status": "completed"}
     message = MESSAGE | {"content": [{"type": "output_text", "text": "hi", "annotations": []}]}

@@ -373,7 +373,7 @@ def test_pages_of_several_events_add_up() -> None:
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "responses"])
-def test_a_call_that_is_cut_in_its_arguments_is_reported(target: str) -> None:
+def test_a_call_that_is_cut_in_its_arguments_is_reported(target: fb.Format) -> None:
     """It looks complete, and a caller would run it."""
     piece = {
         "name": "f",
@@ -397,7 +397,7 @@ def test_a_call_that_is_cut_in_its_arguments_is_reported(target: str) -> None:
         [{"text": "", "thoughtSignature": "QUJD"}, {"text": " Two."}],
     ],
 )
-def test_a_citation_covers_only_its_segment(between: list[JsonObject], target: str) -> None:
+def test_a_citation_covers_only_its_segment(between: list[JsonObject], target: fb.Format) -> None:
     """Sources come at the end, when the cited text may have been sent; then the report has them."""
     grounding = {
         "groundingChunks": [{"web": {"uri": "https://a.example"}}],

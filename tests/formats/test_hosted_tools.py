@@ -27,7 +27,7 @@ def test_a_code_execution_with_warnings_has_not_failed() -> None:
     assert [(loss.path, loss.kind) for loss in converted.losses] == [("/content/1/content/stderr", "dropped")]
 
 
-def _whole_and_streamed(body: Any, source: str, target: str) -> list[Any]:
+def _whole_and_streamed(body: Any, source: fb.Format, target: fb.Format) -> list[Any]:
     """Return an answer in another format, whole and as a stream."""
     whole = fb.convert_response(body, source=source, target=target).body
     stream = b"".join(fb.convert_stream(fb.replay_response(body, source=source), source=source, target=target))

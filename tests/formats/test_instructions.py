@@ -18,7 +18,7 @@ def _request(system: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("target", [name for name in fb.FORMATS if name != "messages"])
-def test_the_billing_header_is_removed_with_the_option(target: str) -> None:
+def test_the_billing_header_is_removed_with_the_option(target: fb.Format) -> None:
     """It changes from call to call, so a cache of the prompt's beginning is never used."""
     converted = fb.convert_request(_request([HEADER, PROMPT]), source="messages", target=target, options=STRIP)
 
@@ -62,7 +62,7 @@ ALONE: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("source", ALONE)
-def test_instructions_alone_are_what_is_answered(source: str) -> None:
+def test_instructions_alone_are_what_is_answered(source: fb.Format) -> None:
     """A server rejects instructions without an input, and accepts them as its only item."""
     converted = fb.convert_request(ALONE[source], source=source, target="responses", model="m")
 
@@ -113,12 +113,12 @@ BODIES: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-def _converted(source: str, body: dict[str, Any], **options: Any) -> fb.ConvertedRequest:
+def _converted(source: fb.Format, body: dict[str, Any], **options: Any) -> fb.ConvertedRequest:
     return fb.convert_request(body, source=source, target="messages", model="m", options=fb.Options(**options))
 
 
 @pytest.mark.parametrize("source", BODIES)
-def test_an_instruction_replaces_json_mode(source: str) -> None:
+def test_an_instruction_replaces_json_mode(source: fb.Format) -> None:
     """Without it the model answers in prose, which the caller fails to parse."""
     body, path = BODIES[source]
 
@@ -144,7 +144,7 @@ def test_the_json_instruction_follows_the_system_prompt() -> None:
 
 
 @pytest.mark.parametrize("source", BODIES)
-def test_json_mode_is_dropped_with_the_option(source: str) -> None:
+def test_json_mode_is_dropped_with_the_option(source: fb.Format) -> None:
     """The report states that the request no longer means the same."""
     body, path = BODIES[source]
 
@@ -165,7 +165,7 @@ def test_a_schema_needs_no_instruction() -> None:
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "responses"])
-def test_hoisted_instructions_join_the_system_prompt_in_every_format(target: str) -> None:
+def test_hoisted_instructions_join_the_system_prompt_in_every_format(target: fb.Format) -> None:
     """Some servers reject instructions in the middle of a conversation."""
     turns = [("user", "a"), ("system", "later"), ("assistant", "b"), ("user", "c")]
     messages = [{"role": role, "content": text} for role, text in turns]

@@ -10,7 +10,7 @@ import pytest
 import formatbridge as fb
 from tests.fixtures import fixtures, streams
 
-SOURCES = ("chat_completions", "generate_content")
+SOURCES: tuple[fb.Format, ...] = ("chat_completions", "generate_content")
 SOURCE_ANSWERS = {
     "chat_completions": {"content": [{"token": "Hi", "logprob": -0.5, "bytes": None, "top_logprobs": []}], "refusal": None},
     "generate_content": {
@@ -21,13 +21,13 @@ SOURCE_ANSWERS = {
 CALL = {"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 
 
-def _shipped(source: str) -> bytes:
+def _shipped(source: fb.Format) -> bytes:
     """Return the stream with a text, its tokens and a call in one event."""
     (data,) = (each.data for each in streams(source) if each.stem == "logprobs_before_calls_own")
     return data
 
 
-def _behind(source: str) -> bytes:
+def _behind(source: fb.Format) -> bytes:
     """Return a stream in which the tokens of a text follow a call. It is no fixture, because it breaks law 6."""
     events: list[dict[str, Any]]
     if source == "chat_completions":
@@ -42,7 +42,7 @@ def _behind(source: str) -> bytes:
     return b"".join(b"data: %b\n\n" % json.dumps(each).encode() for each in events)
 
 
-def _converted(data: bytes, source: str, target: str) -> tuple[bytes, fb.StreamConverter]:
+def _converted(data: bytes, source: fb.Format, target: fb.Format) -> tuple[bytes, fb.StreamConverter]:
     converter = fb.StreamConverter(source=source, target=target)
     return converter.feed(data) + converter.finish(), converter
 
@@ -54,7 +54,7 @@ def _tokens(body: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize(("source", "target"), [(a, b) for a in SOURCES for b in (*SOURCES, "responses") if a != b])
-def test_logprobs_next_to_text_and_calls_are_emitted_with_the_text(source: str, target: str) -> None:
+def test_logprobs_next_to_text_and_calls_are_emitted_with_the_text(source: fb.Format, target: fb.Format) -> None:
     """One event may have all three; when the call begins, the text has its tokens."""
     result, converter = _converted(_shipped(source), source, target)
 
@@ -66,7 +66,7 @@ def test_logprobs_next_to_text_and_calls_are_emitted_with_the_text(source: str, 
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_logprobs_after_their_text_are_emitted_if_the_target_has_separate_logprobs(source: str) -> None:
+def test_logprobs_after_their_text_are_emitted_if_the_target_has_separate_logprobs(source: fb.Format) -> None:
     """The list of a whole choice can still grow."""
     (target,) = {*SOURCES} - {source}
 
@@ -83,7 +83,7 @@ def test_logprobs_after_their_text_are_emitted_if_the_target_has_separate_logpro
         ("generate_content", [f"/candidates/0/logprobsResult/{name}Candidates/0" for name in ("chosen", "top")]),
     ],
 )
-def test_logprobs_after_the_end_of_their_text_are_reported(source: str, lost: list[str]) -> None:
+def test_logprobs_after_the_end_of_their_text_are_reported(source: fb.Format, lost: list[str]) -> None:
     """The collected answer has them; the stream was sent without."""
     result, converter = _converted(_behind(source), source, "responses")
 
@@ -108,7 +108,7 @@ def test_a_replay_has_the_logprobs_of_an_answer_without_text(parts: list[Any]) -
     assert [(token["token"], token["top_logprobs"][0]["token"]) for token in reported["content"]] == [("Hi", "Ho")]
 
 
-def _answered(message: dict[str, Any], tokens: list[str], target: str) -> fb.Converted:
+def _answered(message: dict[str, Any], tokens: list[str], target: fb.Format) -> fb.Converted:
     """Convert an answer of chat_completions whose tokens have probabilities."""
     events: list[Any] = [{"token": token, "logprob": -0.1, "bytes": None, "top_logprobs": []} for token in tokens]
     choice: dict[str, Any] = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": "stop"}
@@ -156,7 +156,7 @@ def test_top_logprobs_in_a_separate_list_are_reported_with_their_token() -> None
     assert [path for path in lost if "logprobs" in path] == [f"/candidates/0/logprobsResult/{name}" for name in names]
 
 
-def _of_responses(output: list[dict[str, Any]], target: str) -> fb.Converted:
+def _of_responses(output: list[dict[str, Any]], target: fb.Format) -> fb.Converted:
     head = {"id": "r", "object": "response", "created_at": 1, "model": "m", "status": "completed"}
     body = head | {"output": output, "tools": [], "tool_choice": "auto", "parallel_tool_calls": True}
     return fb.convert_response(body, source="responses", target=target)

@@ -13,7 +13,7 @@ JPEG = "/9j/4AAQSkZJRg=="
 PDF = "JVBERi0xLjQK"
 
 
-def _asked(part: dict[str, Any], target: str, source: str = "chat_completions") -> fb.ConvertedRequest:
+def _asked(part: dict[str, Any], target: fb.Format, source: fb.Format = "chat_completions") -> fb.ConvertedRequest:
     """Convert a request with one turn of one part."""
     if source == "generate_content":
         body: dict[str, Any] = {"contents": [{"role": "user", "parts": [part]}]}
@@ -38,7 +38,7 @@ def _written(converted: fb.ConvertedRequest) -> Any:
         ("generate_content", {"inlineData": {"mimeType": "application/pdf", "data": PDF}}),
     ],
 )
-def test_a_document_without_a_name_gets_one_and_it_is_reported(source: str, part: dict[str, Any], target: str) -> None:
+def test_a_document_without_a_name_gets_one_and_it_is_reported(source: fb.Format, part: dict[str, Any], target: fb.Format) -> None:
     """Two vendors reject inline files without a name; callers of the others seldom set one."""
     result = _asked(part, target, source)
 
@@ -66,7 +66,7 @@ def test_a_document_with_a_name_keeps_it() -> None:
         ("generate_content", {"inlineData": {"mimeType": "image/png", "data": PNG}}),
     ],
 )
-def test_base64_in_the_place_of_an_address_is_an_image(target: str, expected: dict[str, Any]) -> None:
+def test_base64_in_the_place_of_an_address_is_an_image(target: fb.Format, expected: dict[str, Any]) -> None:
     """The relay accepts both in this field; as a URL it would be invalid."""
     result = _asked({"type": "image_url", "image_url": {"url": PNG}}, target)
 
@@ -81,7 +81,7 @@ def test_an_address_stays_an_address(url: str) -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), [("chat_completions", "responses"), ("responses", "chat_completions")])
-def test_a_pdf_sent_as_an_image_becomes_a_document(source: str, target: str) -> None:
+def test_a_pdf_sent_as_an_image_becomes_a_document(source: fb.Format, target: fb.Format) -> None:
     """Servers reject it as an image."""
     url = f"data:application/pdf;base64,{PDF}"
     part: dict[str, Any] = {"type": "input_image", "detail": "auto", "image_url": url}
@@ -105,7 +105,7 @@ def test_a_drawn_image_that_names_no_type_is_called_what_its_bytes_are() -> None
 
 
 @pytest.mark.parametrize("target", ["messages", "responses", "generate_content"])
-def test_a_file_with_bytes_and_an_id_is_sent_as_bytes(target: str) -> None:
+def test_a_file_with_bytes_and_an_id_is_sent_as_bytes(target: fb.Format) -> None:
     """The id is valid for one vendor only, and the report has its loss."""
     result = _asked({"type": "file", "file": {"file_data": PDF, "file_id": "file-1", "filename": "a.pdf"}}, target)
 
@@ -114,7 +114,7 @@ def test_a_file_with_bytes_and_an_id_is_sent_as_bytes(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["messages", "responses"])
-def test_what_one_vendor_stores_is_a_file_of_that_vendor(target: str) -> None:
+def test_what_one_vendor_stores_is_a_file_of_that_vendor(target: fb.Format) -> None:
     """Other vendors cannot read ``gs://`` and would reject the whole request."""
     stored = {"type": "image_url", "image_url": {"url": "gs://bucket/a.png"}}
 
@@ -234,7 +234,7 @@ def test_a_result_in_unchanged_order_is_not_reported_as_moved() -> None:
         ("responses", {"type": "input_file", "file_url": "gs://bucket/a.mp4"}),
     ],
 )
-def test_a_cloud_storage_url_is_a_url_in_every_field(source: str, part: dict[str, Any]) -> None:
+def test_a_cloud_storage_url_is_a_url_in_every_field(source: fb.Format, part: dict[str, Any]) -> None:
     """Callers of Google's models also put one into ``file_data``; as base64 it would be invalid."""
     stored = _asked(part, "generate_content", source)
     elsewhere = _asked(part, "messages", source)
@@ -277,7 +277,7 @@ def test_media_moved_after_text_is_reported(first: str, is_reported: bool) -> No
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "responses"])
-def test_a_lost_fraction_of_a_second_is_reported(target: str) -> None:
+def test_a_lost_fraction_of_a_second_is_reported(target: fb.Format) -> None:
     """Lists of models have whole seconds; the fraction is a value of the source."""
     model = {"type": "model", "id": "m", "display_name": "M", "created_at": "2026-01-01T00:00:00.500Z"}
     body = {"data": [model], "has_more": False, "first_id": None, "last_id": None}

@@ -292,7 +292,7 @@ CUT: dict[str, list[JsonObject]] = {
 
 @pytest.mark.parametrize("target", FORMATS)
 @pytest.mark.parametrize("stream", CUT.values(), ids=CUT)
-def test_a_stop_without_a_reason_ends_nothing_by_half(stream: list[JsonObject], target: str) -> None:
+def test_a_stop_without_a_reason_ends_nothing_by_half(stream: list[JsonObject], target: ir.Format) -> None:
     """Law 9: some relays send ``message_stop`` after a broken stream; its half call must not be run."""
     converter = StreamConverter(source="messages", target=target)
     full = {"type": "message", "role": "assistant", "stop_reason": None, "stop_sequence": None, **START["message"]}
@@ -423,7 +423,7 @@ def uncited(body: JsonObject) -> JsonObject:
 
 
 @pytest.mark.parametrize("format", ["chat_completions", "responses", "generate_content"])
-def test_answers_of_other_formats_are_written_as_the_whole_answer(format: str) -> None:
+def test_answers_of_other_formats_are_written_as_the_whole_answer(format: ir.Format) -> None:
     """Laws 6 and 8: the same with content that only other formats have, except the spans of citations."""
     for sample in SAMPLES:
         if sample.format != format:

@@ -21,7 +21,7 @@ class Case:
     model: str
     page: str
     """The page of the vendor's documentation that states the facts."""
-    target: str
+    target: fb.Format
     facts: fb.ModelFacts
     request: dict[str, Any]
     expected: dict[str, Any]
@@ -179,7 +179,7 @@ def test_a_request_that_a_model_accepts_passes_unchanged_in_its_format(case: Cas
 @pytest.mark.parametrize(
     "setting", [{"reasoning_effort": "high"}, {"reasoning_effort": "none"}, {"reasoning": {"max_tokens": 9000}}]
 )
-def test_a_kind_of_reasoning_is_enough(kind: Any, target: str, setting: dict[str, Any]) -> None:
+def test_a_kind_of_reasoning_is_enough(kind: Any, target: fb.Format, setting: dict[str, Any]) -> None:
     """A table that a user writes by hand has one fact for each model, and no limits."""
     request = {"model": "m", "messages": QUESTION} | setting
 

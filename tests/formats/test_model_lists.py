@@ -11,7 +11,7 @@ import formatbridge as fb
 from tests.support.directions import DIRECTIONS
 from tests.support.laws import recorded, shipped
 
-FORMATS = ["chat_completions", "responses", "messages", "generate_content"]
+FORMATS: list[fb.Format] = ["chat_completions", "responses", "messages", "generate_content"]
 NULL = {"data": None, "object": "list", "success": True}
 
 
@@ -24,7 +24,7 @@ def asked(body: object, profile: str | None = None) -> list[str]:
 
 @pytest.mark.parametrize("source", ["chat_completions", "responses", "messages"])
 @pytest.mark.parametrize("target", FORMATS)
-def test_a_list_that_is_null_is_empty(source: str, target: str) -> None:
+def test_a_list_that_is_null_is_empty(source: fb.Format, target: fb.Format) -> None:
     """Relays written in Go send null if there are no models, and the SDKs accept it. In the same format it is unchanged."""
     converted = fb.convert_models(NULL, source=source, target=target)
 
@@ -78,7 +78,7 @@ LIMITS = [
 @pytest.mark.parametrize(("fields", "longest_input", "longest_output"), LIMITS)
 @pytest.mark.parametrize("source", ["chat_completions", "responses"])
 def test_the_limits_of_compatible_servers_are_read(
-    source: str, fields: dict[str, object], longest_input: int | None, longest_output: int | None
+    source: fb.Format, fields: dict[str, object], longest_input: int | None, longest_output: int | None
 ) -> None:
     """Groq, OpenRouter, Mistral, vLLM and LiteLLM have different names for one limit."""
     body = {"object": "list", "data": [{"id": "m", "object": "model", "created": 1, "owned_by": "x", **fields}]}
@@ -96,7 +96,7 @@ def test_the_limits_of_compatible_servers_are_read(
 
 @pytest.mark.parametrize("kind", ["unknown field", "known field"])
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_every_loss_of_a_model_list_has_severity_info(source: str, target: str, kind: str) -> None:
+def test_every_loss_of_a_model_list_has_severity_info(source: fb.Format, target: fb.Format, kind: str) -> None:
     """No model reads a list of models, whichever format it is in."""
     names = {"chat_completions": "data", "responses": "data", "messages": "data", "generate_content": "models"}
     known = {

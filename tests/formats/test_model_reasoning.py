@@ -48,7 +48,9 @@ def _reasoning(converted: fb.ConvertedRequest) -> Any:
     ],
     ids=["o3", "o3 in its format", "claude-fable-5", "gemini-2.5-pro", "gemini-3-pro", "level"],
 )
-def test_a_model_that_cannot_stop_reasoning_reasons_as_little_as_it_can(target: str, facts: fb.ModelFacts, expected: Any) -> None:
+def test_a_model_that_cannot_stop_reasoning_reasons_as_little_as_it_can(
+    target: fb.Format, facts: fb.ModelFacts, expected: Any
+) -> None:
     """These models reject a request that turns reasoning off, and a request without a setting would reason more."""
     converted = _convert(target, facts, reasoning_effort="none")
 
@@ -66,7 +68,7 @@ def test_a_model_that_cannot_stop_reasoning_reasons_as_little_as_it_can(target: 
     ],
     ids=["gpt-5.1", "claude-opus-4-6", "claude-sonnet-4-5", "gemini-2.5-flash"],
 )
-def test_reasoning_is_turned_off_where_the_model_allows_it(target: str, facts: fb.ModelFacts, expected: Any) -> None:
+def test_reasoning_is_turned_off_where_the_model_allows_it(target: fb.Format, facts: fb.ModelFacts, expected: Any) -> None:
     """The efforts and budgets of a model are amounts; turning reasoning off is separate from them."""
     converted = _convert(target, facts, reasoning_effort="none")
 
@@ -138,7 +140,7 @@ def test_a_budget_above_the_output_limit_is_reduced() -> None:
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "responses"])
-def test_an_effort_stays_an_effort_in_a_format_without_budgets(target: str) -> None:
+def test_an_effort_stays_an_effort_in_a_format_without_budgets(target: fb.Format) -> None:
     """A server of these formats that serves such a model translates the effort itself."""
     converted = _convert(target, SONNET_4_5, reasoning_effort="high")
 
@@ -239,7 +241,9 @@ def test_an_effort_from_a_message_on_becomes_one_that_the_model_has(facts: fb.Mo
         ("responses", fb.ModelFacts(reasoning="always"), "always_reasons"),
     ],
 )
-def test_an_effort_from_a_message_on_is_left_out_for_a_model_without_efforts(target: str, facts: fb.ModelFacts, code: str) -> None:
+def test_an_effort_from_a_message_on_is_left_out_for_a_model_without_efforts(
+    target: fb.Format, facts: fb.ModelFacts, code: str
+) -> None:
     """The server of the vendor rejects the request, and no format has a budget for a single message."""
     converted = _with_effort_of_message(target, facts, "high")
 

@@ -97,7 +97,7 @@ def test_a_stream_has_the_names_of_the_caller(arguments: dict[str, Any]) -> None
 
 
 @pytest.mark.parametrize("target", [name for name in fb.FORMATS if name not in ("messages", "chat_completions")])
-def test_other_formats_keep_the_names(target: str) -> None:
+def test_other_formats_keep_the_names(target: fb.Format) -> None:
     """Their servers allow them."""
     body = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "tools": [
         {"type": "function", "function": {"name": "f", "description": "d", "parameters": SCHEMA}}

@@ -21,7 +21,7 @@ def test_a_loss_of_reasoning_points_to_the_field_with_text() -> None:
 
 
 @pytest.mark.parametrize(("target", "place"), [("chat_completions", ["reasoning_effort"]), ("responses", ["reasoning", "effort"])])
-def test_thinking_between_tools_becomes_effort_none_in_formats_without_it(target: str, place: list[str]) -> None:
+def test_thinking_between_tools_becomes_effort_none_in_formats_without_it(target: fb.Format, place: list[str]) -> None:
     """An effort would turn on the reasoning before the answer."""
     request = {"thinking": {"type": "between_tools"}, "output_config": {"effort": "low"}}
 
@@ -63,7 +63,7 @@ def test_shown_reasoning_without_thinking_is_reported() -> None:
         ),
     ],
 )
-def test_thinking_without_a_budget_is_requested(target: str, result: dict[str, Any]) -> None:
+def test_thinking_without_a_budget_is_requested(target: fb.Format, result: dict[str, Any]) -> None:
     """Some clients leave the budget to the server; without the field recent models would not reason at all."""
     body = {"model": "m", "max_tokens": 9000, "messages": ASKED, "thinking": {"type": "enabled"}}
 

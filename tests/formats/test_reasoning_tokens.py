@@ -25,7 +25,7 @@ def _answer(**message: Any) -> dict[str, Any]:
     return {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
 
 
-def _next(caller: str, answer: dict[str, Any]) -> dict[str, Any]:
+def _next(caller: fb.Format, answer: dict[str, Any]) -> dict[str, Any]:
     """Return the caller's next request with an answer in its history."""
     result = {"type": "tool_result", "tool_use_id": "call_1", "content": "ok"}
     if caller == "messages":
@@ -40,7 +40,7 @@ def _next(caller: str, answer: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("caller", ["messages", "responses"])
-def test_the_token_of_a_call_returns_to_its_issuer(caller: str, streams: bool) -> None:
+def test_the_token_of_a_call_returns_to_its_issuer(caller: fb.Format, streams: bool) -> None:
     """Without it the vendor rejects the next request."""
     answer = _answer(tool_calls=[CALL])
     if streams:
@@ -60,7 +60,7 @@ def test_the_token_of_a_call_returns_to_its_issuer(caller: str, streams: bool) -
 
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("caller", ["messages", "responses"])
-def test_the_token_of_a_message_returns_to_its_field(caller: str, streams: bool) -> None:
+def test_the_token_of_a_message_returns_to_its_field(caller: fb.Format, streams: bool) -> None:
     """A compatible server of that vendor has no other field for the token of a text."""
     answer = _answer(content="Hi", extra_content=CALL["extra_content"])
     kept = fb.convert_response(answer, source="chat_completions", target=caller).body
@@ -95,7 +95,7 @@ def test_the_token_of_a_message_without_text_belongs_to_its_call(streams: bool) 
 
 
 @pytest.mark.parametrize("caller", ["responses", "generate_content"])
-def test_encrypted_reasoning_returns_to_its_issuer(caller: str) -> None:
+def test_encrypted_reasoning_returns_to_its_issuer(caller: fb.Format) -> None:
     """A gateway for several vendors names them in the details of reasoning."""
     kept = fb.convert_response(_answer(content="Hi", reasoning_details=[DETAIL]), source="chat_completions", target=caller).body
 
@@ -109,7 +109,7 @@ def test_encrypted_reasoning_returns_to_its_issuer(caller: str) -> None:
 
 
 @pytest.mark.parametrize("caller", ["messages", "responses"])
-def test_the_token_of_a_message_returns_without_a_loss(caller: str) -> None:
+def test_the_token_of_a_message_returns_without_a_loss(caller: fb.Format) -> None:
     """It is on the text, and returns to the message: nothing is lost, so a client that forbids losses continues."""
     answer = _answer(content="Hi", extra_content={"google": {"thought_signature": TOKEN}})
     kept = fb.convert_response(answer, source="chat_completions", target=caller).body
@@ -134,7 +134,7 @@ def test_encrypted_reasoning_is_untagged_at_its_issuer() -> None:
 
 
 @pytest.mark.parametrize("caller", ["messages", "generate_content"])
-def test_encrypted_reasoning_returns_with_its_original_id(caller: str) -> None:
+def test_encrypted_reasoning_returns_with_its_original_id(caller: fb.Format) -> None:
     """Its server rejects it under another id, and these two formats can have the id in the token only."""
     sealed = DETAIL | {"format": "openai-responses-v1", "id": "rs_07f3"}
     kept = fb.convert_response(_answer(content="Hi", reasoning_details=[sealed]), source="chat_completions", target=caller).body
@@ -166,7 +166,7 @@ def test_streamed_encrypted_reasoning_returns_to_its_issuer() -> None:
 
 
 @pytest.mark.parametrize("caller", ["messages", "responses"])
-def test_a_token_is_sent_to_its_issuer_only(caller: str) -> None:
+def test_a_token_is_sent_to_its_issuer_only(caller: fb.Format) -> None:
     """A token belongs to the vendor that sent it, although the format has a field for another vendor's name."""
     part = {"functionCall": {"id": "call_1", "name": "f", "args": {}}, "thoughtSignature": TOKEN}
     answer = {"responseId": "r", "candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}]}
@@ -180,7 +180,7 @@ def test_a_token_is_sent_to_its_issuer_only(caller: str) -> None:
 
 @pytest.mark.parametrize("token", ["a|chat_completions", "a|generate_content", "|messages", "a|b|", "|"])
 @pytest.mark.parametrize("caller", ["messages", "responses"])
-def test_a_token_that_resembles_a_tag_returns_unchanged(caller: str, token: str) -> None:
+def test_a_token_that_resembles_a_tag_returns_unchanged(caller: fb.Format, token: str) -> None:
     """A token may end like a tag."""
     call = CALL | {"extra_content": {"google": {"thought_signature": token}}}
     kept = fb.convert_response(_answer(tool_calls=[call]), source="chat_completions", target=caller).body
@@ -231,7 +231,7 @@ ONE, TWO, EMPTY = {"text": "One."}, {"text": " Two."}, {"text": ""}
 
 
 def _answer_and_losses(
-    answer: dict[str, Any], source: str, caller: str, streams: bool
+    answer: dict[str, Any], source: fb.Format, caller: fb.Format, streams: bool
 ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     """Return an answer as a caller gets it, whole or streamed, and its report."""
     if not streams:
@@ -249,7 +249,7 @@ def _answer_of(*parts: dict[str, Any]) -> dict[str, Any]:
     return {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}], "modelVersion": "g", "responseId": "r"}
 
 
-def _again(caller: str, kept: dict[str, Any]) -> list[dict[str, Any]]:
+def _again(caller: fb.Format, kept: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the parts of an answer that returns to generate_content from the history of a caller of another format."""
     request: dict[str, Any] = {"model": "m", "max_tokens": 9}
     if caller == "responses":
@@ -304,7 +304,9 @@ def test_a_token_returns_to_its_part_or_is_reported(parts: list[dict[str, Any]],
         [F, G, EMPTY | SIGNED],
     ],
 )
-def test_a_text_with_a_token_stays_apart_from_the_text_after_it(parts: list[dict[str, Any]], caller: str, streams: bool) -> None:
+def test_a_text_with_a_token_stays_apart_from_the_text_after_it(
+    parts: list[dict[str, Any]], caller: fb.Format, streams: bool
+) -> None:
     """A token belongs to its part: the documentation forbids joining that part with one without a token."""
     kept, losses = _answer_and_losses(_answer_of(*parts), "generate_content", caller, streams)
 

@@ -59,7 +59,7 @@ def _answer(message: dict[str, Any]) -> dict[str, Any]:
     return {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
 
 
-def _first(caller: str) -> dict[str, Any]:
+def _first(caller: fb.Format) -> dict[str, Any]:
     match caller:
         case "messages":
             return {"model": "m", "max_tokens": 9000, "messages": [ASK]}
@@ -69,7 +69,7 @@ def _first(caller: str) -> dict[str, Any]:
             return {"contents": [{"role": "user", "parts": [{"text": "q"}]}]}
 
 
-def _next(caller: str, answer: dict[str, Any]) -> dict[str, Any]:
+def _next(caller: fb.Format, answer: dict[str, Any]) -> dict[str, Any]:
     """Return the second request of the caller, which has the answer and the result of its call."""
     body = _first(caller)
     match caller:
@@ -84,7 +84,7 @@ def _next(caller: str, answer: dict[str, Any]) -> dict[str, Any]:
     return body
 
 
-def _answered(caller: str, kind: str, streams: bool, options: fb.Options) -> dict[str, Any]:
+def _answered(caller: fb.Format, kind: str, streams: bool, options: fb.Options) -> dict[str, Any]:
     """Return the answer that the caller gets through the relay."""
     answer = _answer(ANSWERS[caller, kind])
     exchange = fb.Bridge(caller, via=RELAY, options=options).open(_first(caller), model="m", stream=streams)
@@ -104,7 +104,7 @@ def _tokens_of(content: list[dict[str, Any]]) -> list[str]:
 @pytest.mark.parametrize("key", [None, KEY], ids=["plain", "sealed"])
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
 @CASES
-def test_a_token_of_the_callers_vendor_returns_to_the_relay(caller: str, kind: str, streams: bool, key: bytes | None) -> None:
+def test_a_token_of_the_callers_vendor_returns_to_the_relay(caller: fb.Format, kind: str, streams: bool, key: bytes | None) -> None:
     """Claude Code, Codex and Gemini CLI use relays; their vendors need the token, which a relay accepts where it wrote it."""
     options = fb.Options(token_key=key)
     request = _next(caller, _answered(caller, kind, streams, options))
@@ -120,7 +120,7 @@ def test_a_token_of_the_callers_vendor_returns_to_the_relay(caller: str, kind: s
 @pytest.mark.parametrize("key", [None, KEY], ids=["plain", "sealed"])
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
 @CASES
-def test_the_vendor_itself_gets_the_token_without_a_tag(caller: str, kind: str, streams: bool, key: bytes | None) -> None:
+def test_the_vendor_itself_gets_the_token_without_a_tag(caller: fb.Format, kind: str, streams: bool, key: bytes | None) -> None:
     """A conversation may move from the relay to the vendor, which verifies its token and rejects any other text."""
     options = fb.Options(token_key=key)
     request = _next(caller, _answered(caller, kind, streams, options))
@@ -139,7 +139,7 @@ def test_the_vendor_itself_gets_the_token_without_a_tag(caller: str, kind: str, 
 
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
 @CASES
-def test_a_token_of_the_callers_vendor_has_no_tag_without_carrying(caller: str, kind: str, streams: bool) -> None:
+def test_a_token_of_the_callers_vendor_has_no_tag_without_carrying(caller: fb.Format, kind: str, streams: bool) -> None:
     """``carry_reasoning=False``: a client that sends its history to the vendor without this library needs the token itself."""
     answer = _answered(caller, kind, streams, fb.Options(carry_reasoning=False))
 
@@ -151,7 +151,7 @@ def test_a_token_of_the_callers_vendor_has_no_tag_without_carrying(caller: str, 
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages"])
-def test_a_token_with_another_seal_is_not_sent(target: str) -> None:
+def test_a_token_with_another_seal_is_not_sent(target: fb.Format) -> None:
     """The tag of the caller's vendor is sealed as well, so that a caller cannot write tokens for a relay."""
     request = _next("messages", _answered("messages", "thinking", False, fb.Options(token_key=KEY)))
     options = fb.Options(token_key=KEY[::-1])
@@ -165,7 +165,7 @@ def test_a_token_with_another_seal_is_not_sent(target: str) -> None:
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("key", ["google", "vertex"])
 @pytest.mark.parametrize("caller", ["messages", "responses", "generate_content"])
-def test_a_token_returns_to_the_field_where_it_was_read(caller: str, key: str, streams: bool) -> None:
+def test_a_token_returns_to_the_field_where_it_was_read(caller: fb.Format, key: str, streams: bool) -> None:
     """Vertex AI has its tokens under another key than the Gemini API, and answers 400 without them (earendil-works/pi#6733)."""
     call = CALL | {"extra_content": {key: {"thought_signature": "dG9r"}}}
     answer = _answer({"tool_calls": [call]})

@@ -10,7 +10,7 @@ import formatbridge as fb
 from formatbridge.formats.shared.schemas import fold_root_union
 
 
-def _parameters(order: list[str], target: str) -> tuple[dict[str, Any], tuple[fb.Loss, ...]]:
+def _parameters(order: list[str], target: fb.Format) -> tuple[dict[str, Any], tuple[fb.Loss, ...]]:
     """Return the result of a function's parameters that have an order."""
     properties = {name: {"type": "STRING"} for name in ("answer", "reason", "doubt")}
     parameters = {"propertyOrdering": order, "type": "OBJECT", "properties": properties}
@@ -23,7 +23,7 @@ def _parameters(order: list[str], target: str) -> tuple[dict[str, Any], tuple[fb
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "responses"])
-def test_properties_have_the_requested_order(target: str) -> None:
+def test_properties_have_the_requested_order(target: fb.Format) -> None:
     """A model that writes its reasons first answers better; other servers use the order of the schema."""
     result, losses = _parameters(["reason", "answer", "doubt"], target)
 
@@ -33,7 +33,7 @@ def test_properties_have_the_requested_order(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "responses"])
-def test_properties_that_an_order_leaves_out_come_last(target: str) -> None:
+def test_properties_that_an_order_leaves_out_come_last(target: fb.Format) -> None:
     """Some callers name the first properties only."""
     result, losses = _parameters(["doubt"], target)
 
@@ -55,7 +55,7 @@ NULL = {"type": "null"}
 REFERENCE = {"$ref": "#/$defs/D"}
 
 
-def _property(schema: dict[str, Any], target: str = "messages") -> Any:
+def _property(schema: dict[str, Any], target: fb.Format = "messages") -> Any:
     """Return the result of the schema of a property."""
     parameters = {"type": "OBJECT", "properties": {"a": schema}, "defs": {"D": {"type": "STRING"}}}
     tools = [{"functionDeclarations": [{"name": "f", "parameters": parameters}]}]
@@ -86,7 +86,7 @@ def _property(schema: dict[str, Any], target: str = "messages") -> Any:
     ],
     ids=["alone", "described", "beside a type", "beside literals", "beside variants", "not at all"],
 )
-def test_null_is_allowed_next_to_a_reference(schema: dict[str, Any], wanted: dict[str, Any], target: str) -> None:
+def test_null_is_allowed_next_to_a_reference(schema: dict[str, Any], wanted: dict[str, Any], target: fb.Format) -> None:
     """A server, or a check of arguments, would reject the null that the caller allowed."""
     assert _property({"ref": "#/defs/D", **schema}, target) == wanted
 
@@ -221,7 +221,7 @@ def test_doubling_references_terminate(levels: int) -> None:
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "responses"])
-def test_a_root_union_is_merged_for_openai_as_well(target: str) -> None:
+def test_a_root_union_is_merged_for_openai_as_well(target: fb.Format) -> None:
     """Its server rejects a union at the root: langchain-ai/langchainjs#9804."""
     schema = {"type": "object", "properties": {"a": {}}, "oneOf": [{"required": ["a"]}, {"properties": {"b": {}}}]}
     tool = {"name": "f", "input_schema": schema}

@@ -13,7 +13,7 @@ ASKED = {"role": "user", "content": "q"}
 CONTENTS = {"contents": [{"role": "user", "parts": [{"text": "q"}]}]}
 
 
-def _chat(target: str, **fields: Any) -> fb.Converted:
+def _chat(target: fb.Format, **fields: Any) -> fb.Converted:
     return fb.convert_request({"model": "m", "messages": [ASKED]} | fields, source="chat_completions", target=target)
 
 
@@ -38,7 +38,7 @@ def test_a_seed_of_more_than_32_bits_is_dropped_in_generate_content(seed: int, i
 
 @pytest.mark.parametrize("target", ["messages", "responses", "generate_content"])
 @pytest.mark.parametrize("usage", [{}, {"include_usage": None}, {"include_usage": True}], ids=str)
-def test_include_usage_is_no_loss_unless_it_is_false(usage: dict[str, Any], target: str) -> None:
+def test_include_usage_is_no_loss_unless_it_is_false(usage: dict[str, Any], target: fb.Format) -> None:
     """The other formats send the usage in any case."""
     result = _chat(target, stream=True, stream_options=usage | {"include_obfuscation": None})
 
@@ -46,7 +46,7 @@ def test_include_usage_is_no_loss_unless_it_is_false(usage: dict[str, Any], targ
 
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
-def test_stream_options_are_reported_one_by_one(target: str) -> None:
+def test_stream_options_are_reported_one_by_one(target: fb.Format) -> None:
     """One option may be a loss and another none."""
     result = _chat(target, stream=True, stream_options={"include_usage": True, "include_obfuscation": False})
 
@@ -84,7 +84,9 @@ def test_stream_options_are_sent_to_chat_completions_with_a_stream_only() -> Non
         ("chat_completions", "responses", "metadata", {"messages": [ASKED]}),
     ],
 )
-def test_metadata_is_limited_to_what_the_server_accepts(source: str, target: str, field: str, body: dict[str, Any]) -> None:
+def test_metadata_is_limited_to_what_the_server_accepts(
+    source: fb.Format, target: fb.Format, field: str, body: dict[str, Any]
+) -> None:
     """It accepts sixteen pairs with keys of 64 characters and values of 512, and rejects a request with more."""
     labels = {"k" * 64: "a", "k/" * 33: "b", "long": "v" * 513} | {f"k{count}": "c" for count in range(15)}
 
@@ -145,7 +147,7 @@ SERIAL: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize(("source", "target"), [pair for pair in product(SERIAL, fb.FORMATS) if pair[0] != pair[1]])
-def test_parallel_tool_calls_matters_with_tools_only(source: str, target: str) -> None:
+def test_parallel_tool_calls_matters_with_tools_only(source: fb.Format, target: fb.Format) -> None:
     """Without tools there are no calls."""
     converted = fb.convert_request(SERIAL[source], source=source, target=target)
 
@@ -166,7 +168,7 @@ def test_a_lost_parallel_tool_calls_setting_is_reported(choice: str, severity: s
 
 
 @pytest.mark.parametrize("target", ["messages", "responses"])
-def test_the_text_modality_is_never_lost(target: str) -> None:
+def test_the_text_modality_is_never_lost(target: fb.Format) -> None:
     """Every answer has text, so only the other modalities are missing."""
     result = _chat(target, modalities=["text", "audio"])
 
@@ -174,7 +176,7 @@ def test_the_text_modality_is_never_lost(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "responses"])
-def test_a_lost_modality_is_reported_at_its_field(target: str) -> None:
+def test_a_lost_modality_is_reported_at_its_field(target: fb.Format) -> None:
     """A modality without an effect still has an index in the list."""
     config = {"responseModalities": ["MODALITY_UNSPECIFIED", "IMAGE"]}
 
@@ -186,7 +188,7 @@ def test_a_lost_modality_is_reported_at_its_field(target: str) -> None:
 # Which tools of a remote server may be used.
 
 
-def _remote(defaults: dict[str, Any], switches: dict[str, Any], target: str) -> fb.Converted:
+def _remote(defaults: dict[str, Any], switches: dict[str, Any], target: fb.Format) -> fb.Converted:
     server = {"type": "url", "name": "s", "url": "https://example.com"}
     toolset = {"type": "mcp_toolset", "mcp_server_name": "s", "default_config": defaults, "configs": {"f": switches}}
     body = {"model": "m", "max_tokens": 99, "messages": [ASKED], "mcp_servers": [server], "tools": [toolset]}
@@ -202,7 +204,7 @@ def _remote(defaults: dict[str, Any], switches: dict[str, Any], target: str) -> 
         ({"enabled": True}, {"enabled": None}),
     ],
 )
-def test_a_setting_with_its_default_value_is_no_loss(defaults: dict[str, Any], switches: dict[str, Any], target: str) -> None:
+def test_a_setting_with_its_default_value_is_no_loss(defaults: dict[str, Any], switches: dict[str, Any], target: fb.Format) -> None:
     """Callers write out defaults."""
     assert _losses_of(_remote(defaults, switches, target)) == []
 
@@ -274,7 +276,7 @@ def test_generate_content_has_no_metadata() -> None:
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "responses"])
-def test_media_types_of_an_answer_may_be_values_of_the_enum(target: str) -> None:
+def test_media_types_of_an_answer_may_be_values_of_the_enum(target: fb.Format) -> None:
     """The vendor's documentation has the enum, its examples the media type."""
     unchanged, request = [
         fb.convert_request(
@@ -299,7 +301,7 @@ def test_media_types_of_an_answer_may_be_values_of_the_enum(target: str) -> None
         ("generate_content", "serviceTier", "standard", "/speed"),
     ],
 )
-def test_speed_and_service_tier_are_separate_settings(target: str, key: str, word: str, lost: str) -> None:
+def test_speed_and_service_tier_are_separate_settings(target: fb.Format, key: str, word: str, lost: str) -> None:
     """A format with one field for both keeps the speed; without a speed it keeps the tier."""
     body = {"model": "m", "max_tokens": 99, "messages": [{"role": "user", "content": "hi"}]}
     request = body | {"speed": "fast", "service_tier": "standard_only"}

@@ -77,7 +77,7 @@ def test_answers_get_no_placeholder() -> None:
 
 @pytest.mark.parametrize("word", PLACEHOLDERS)
 @pytest.mark.parametrize("target", [name for name in fb.FORMATS if name != "generate_content"])
-def test_a_placeholder_that_is_read_is_no_token_and_no_loss(word: str, target: str) -> None:
+def test_a_placeholder_that_is_read_is_no_token_and_no_loss(word: str, target: fb.Format) -> None:
     """Clients send one of two texts, or its base64."""
     call = {"functionCall": {"id": "a", "name": "f", "args": {}}, "thoughtSignature": word}
     result = {"functionResponse": {"id": "a", "name": "f", "response": {"output": "x"}}}

@@ -16,14 +16,14 @@ USER: dict[str, Any] = {"role": "user", "parts": [{"text": "Hi"}]}
 TARGETS = ("chat_completions", "messages", "responses")
 
 
-def _converted(parts: list[dict[str, Any]], target: str) -> fb.ConvertedRequest:
+def _converted(parts: list[dict[str, Any]], target: fb.Format) -> fb.ConvertedRequest:
     """Convert a conversation in which each part of the model is a separate content."""
     body = {"contents": [USER, *({"role": "model", "parts": [part]} for part in parts), USER]}
     return fb.convert_request(body, source="generate_content", target=target, model="m")
 
 
 @pytest.mark.parametrize("via", fb.FORMATS)
-def test_the_official_chat_remembers_what_was_streamed(via: str) -> None:
+def test_the_official_chat_remembers_what_was_streamed(via: fb.Format) -> None:
     """It removes a turn with an event without parts, and the question before it."""
     relay = FakeRelay(["Rome is sunny, said the relay.", "Fine."], longest_delta=9)
     transport = fb.transport(relay.base_url, relay.api_key, via=via, inner=relay)
@@ -57,7 +57,7 @@ def test_reasoning_in_several_contents_is_joined_with_its_token() -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_text_in_several_contents_is_joined(target: str) -> None:
+def test_text_in_several_contents_is_joined(target: fb.Format) -> None:
     """Forty pieces would be forty parts, which some servers join with line ends."""
     converted = _converted([{"text": "One,"}, {"text": "\n\n"}, {"text": "two."}, {"text": ""}], target)
 
@@ -66,7 +66,7 @@ def test_text_in_several_contents_is_joined(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_calls_in_several_contents_are_parallel(target: str) -> None:
+def test_calls_in_several_contents_are_parallel(target: fb.Format) -> None:
     """Results between calls would mean that the second call depends on the result of the first."""
     calls = [{"functionCall": {"id": f"c{number}", "name": "f", "args": {}}} for number in range(2)]
     results = [{"functionResponse": {"id": f"c{number}", "name": "f", "response": {"output": "ok"}}} for number in range(2)]
@@ -89,7 +89,7 @@ def test_unknown_fields_of_a_content_are_reported_at_that_content() -> None:
 
 
 @pytest.mark.parametrize("source", ["chat_completions", "responses", "generate_content"])
-def test_blank_text_between_texts_keeps_their_paragraphs(source: str) -> None:
+def test_blank_text_between_texts_keeps_their_paragraphs(source: fb.Format) -> None:
     """Messages rejects blank texts; without them two paragraphs would be joined."""
     texts = ["One.", "\n\n", "Two.", " "]
     word = "input_text" if source == "responses" else "text"

@@ -23,7 +23,7 @@ def _chunks(*deltas: dict[str, Any]) -> bytes:
 
 
 @pytest.mark.parametrize("target", [format for format in FORMATS if format != NAME])
-def test_a_thinking_block_that_repeats_reasoning_text_signs_it(target: str) -> None:
+def test_a_thinking_block_that_repeats_reasoning_text_signs_it(target: ir.Format) -> None:
     """Proxies send reasoning as text and then as a block with the token. Sent twice it would be two parts, of which one has no token.
 
     If the reasoning was sent already, the report has the token, except in generate_content, in which a token may be separate.

@@ -57,7 +57,7 @@ TOKEN: dict[str, str] = {name: "VE9LRU4" if name == "generate_content" else "TOK
 """The beginning of all tokens of such an answer."""
 
 
-def request_with(answer: dict[str, Any], format: str) -> dict[str, Any]:
+def request_with(answer: dict[str, Any], format: fb.Format) -> dict[str, Any]:
     """Return the next request of a caller who stores an answer and sends it back."""
     match format:
         case "chat_completions":
@@ -122,7 +122,7 @@ FORGERIES = {
 
 
 @pytest.mark.parametrize(("wire", "caller"), DIRECTIONS)
-def test_a_sealed_token_returns_as_one_without_a_seal_does(wire: str, caller: str) -> None:
+def test_a_sealed_token_returns_as_one_without_a_seal_does(wire: fb.Format, caller: fb.Format) -> None:
     """In a conversation of two turns the vendor gets its tokens back, with a key and without."""
     answers = [fb.convert_response(ANSWERS[wire], source=wire, target=caller, options=options) for options in (None, SEALED)]
     expected, sealed = (request_with(answer.body, caller) for answer in answers)
@@ -139,7 +139,7 @@ def test_a_sealed_token_returns_as_one_without_a_seal_does(wire: str, caller: st
 
 @pytest.mark.parametrize("forge", FORGERIES.values(), ids=list(FORGERIES))
 @pytest.mark.parametrize(("wire", "caller"), DIRECTIONS)
-def test_a_forged_token_is_dropped_from_a_request_and_reported(wire: str, caller: str, forge: Any) -> None:
+def test_a_forged_token_is_dropped_from_a_request_and_reported(wire: fb.Format, caller: fb.Format, forge: Any) -> None:
     """A user who changes a stored history cannot choose a token for a vendor."""
     answer = fb.convert_response(ANSWERS[wire], source=wire, target=caller, options=SEALED).body
     forged = request_with(edited(answer, forge), caller)
@@ -155,7 +155,7 @@ def test_a_forged_token_is_dropped_from_a_request_and_reported(wire: str, caller
 
 
 @pytest.mark.parametrize(("wire", "caller"), DIRECTIONS)
-def test_a_token_that_another_key_sealed_is_dropped(wire: str, caller: str) -> None:
+def test_a_token_that_another_key_sealed_is_dropped(wire: fb.Format, caller: fb.Format) -> None:
     """The history may be of another deployment, or older than the key."""
     answer = fb.convert_response(ANSWERS[wire], source=wire, target=caller, options=OTHER).body
 
@@ -165,7 +165,7 @@ def test_a_token_that_another_key_sealed_is_dropped(wire: str, caller: str) -> N
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_a_forged_token_of_a_same_format_request_is_dropped(format: str) -> None:
+def test_a_forged_token_of_a_same_format_request_is_dropped(format: fb.Format) -> None:
     """A carried token of the target's vendor is unwrapped even if nothing else is converted."""
     sources = [name for name in fb.FORMATS if name != format]
     answer = next(
@@ -187,7 +187,7 @@ def test_a_forged_token_of_a_same_format_request_is_dropped(format: str) -> None
 
 
 @pytest.mark.parametrize(("wire", "caller"), DIRECTIONS)
-def test_a_stream_has_the_seals_of_its_whole_answer(wire: str, caller: str) -> None:
+def test_a_stream_has_the_seals_of_its_whole_answer(wire: fb.Format, caller: fb.Format) -> None:
     """Law 6 with a key, for a stream that is converted, one that is collected and one that is replayed."""
     stream = b"".join(fb.replay_response(ANSWERS[wire], source=wire))
     converter = fb.StreamConverter(source=wire, target=caller, options=SEALED)
@@ -207,7 +207,7 @@ def test_a_stream_has_the_seals_of_its_whole_answer(wire: str, caller: str) -> N
 
 
 @pytest.mark.parametrize(("via", "caller"), DIRECTIONS)
-def test_a_forged_token_of_an_answer_is_dropped_and_reported(via: str, caller: str) -> None:
+def test_a_forged_token_of_an_answer_is_dropped_and_reported(via: fb.Format, caller: fb.Format) -> None:
     """An answer of an untrusted server may contain a tag, which needs the seal too."""
     wire = next(name for name in fb.FORMATS if name not in (via, caller))
     answer = edited(fb.convert_response(ANSWERS[wire], source=wire, target=via).body, lambda tag: tag)
@@ -232,7 +232,7 @@ def test_a_forged_token_of_an_answer_is_dropped_and_reported(via: str, caller: s
 
 
 @pytest.mark.parametrize(("via", "caller"), DIRECTIONS)
-def test_a_seal_outlasts_a_conversion_without_a_key(via: str, caller: str) -> None:
+def test_a_seal_outlasts_a_conversion_without_a_key(via: fb.Format, caller: fb.Format) -> None:
     """An answer passes through a process without the key, and the next request reaches the one that has it."""
     wire = next(name for name in fb.FORMATS if name not in (via, caller))
     answer = fb.convert_response(ANSWERS[wire], source=wire, target=via, options=SEALED).body

@@ -23,7 +23,7 @@ ARGUMENTS = [
 ]
 
 
-def _converted(target: str, *arguments: str) -> tuple[list[Any], list[tuple[str, Any, Any]]]:
+def _converted(target: fb.Format, *arguments: str) -> tuple[list[Any], list[tuple[str, Any, Any]]]:
     """Return the result of the arguments of an answer's calls, and their losses, by the number of the call."""
     calls = [
         {"id": f"call_{number}", "type": "function", "function": {"name": "f", "arguments": text}}
@@ -43,7 +43,7 @@ def _converted(target: str, *arguments: str) -> tuple[list[Any], list[tuple[str,
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
 @pytest.mark.parametrize("text", ARGUMENTS)
-def test_a_call_is_read_as_if_it_were_alone(target: str, text: str) -> None:
+def test_a_call_is_read_as_if_it_were_alone(target: fb.Format, text: str) -> None:
     """An infinity or an invalid text must not change other calls."""
     alone, reported = _converted(target, text)
 
@@ -54,7 +54,7 @@ def test_a_call_is_read_as_if_it_were_alone(target: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
-def test_no_infinity_passes_among_others(target: str) -> None:
+def test_no_infinity_passes_among_others(target: fb.Format) -> None:
     """It would be written as ``Infinity``, which is no JSON."""
     raw, reported = _converted(target, "{}", '{"n":1e400}', '{"n":[1.5e300]}')
 
@@ -62,7 +62,7 @@ def test_no_infinity_passes_among_others(target: str) -> None:
     assert reported == [("1", "invalid_arguments", {"raw_arguments": '{"n":1e400}'})]
 
 
-def _of_responses(output: list[dict[str, Any]], target: str) -> fb.Converted:
+def _of_responses(output: list[dict[str, Any]], target: fb.Format) -> fb.Converted:
     head = {"id": "r", "object": "response", "created_at": 1, "model": "m", "status": "completed"}
     body = head | {"output": output, "tools": [], "tool_choice": "auto", "parallel_tool_calls": True}
     return fb.convert_response(body, source="responses", target=target)

@@ -63,7 +63,7 @@ def test_a_surplus_result_stays_with_the_last_call_of_its_id() -> None:
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "responses", "generate_content"])
-def test_ids_may_repeat_if_the_server_accepts_it(target: str) -> None:
+def test_ids_may_repeat_if_the_server_accepts_it(target: fb.Format) -> None:
     """The caller's logs have the call under this id."""
     turns = (
         [{"type": "tool_use", "id": "c", "name": "f", "input": {}}],
@@ -119,7 +119,7 @@ def _call(call_id: str | None, name: str, arguments: str = "{}") -> dict[str, An
 
 
 @pytest.mark.parametrize("source", ["chat_completions", "generate_content"])
-def test_generated_ids_differ_between_answers_without_an_id(source: str) -> None:
+def test_generated_ids_differ_between_answers_without_an_id(source: fb.Format) -> None:
     """Both answers are in one history, where equal ids would assign a result to the wrong call."""
 
     def generated_id(arguments: dict[str, Any], text: str) -> str:
@@ -136,7 +136,7 @@ def test_generated_ids_differ_between_answers_without_an_id(source: str) -> None
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_a_rewritten_call_id_is_reported_at_the_id(source: str, target: str) -> None:
+def test_a_rewritten_call_id_is_reported_at_the_id(source: fb.Format, target: fb.Format) -> None:
     """The report names the id, and the rest of the call is unchanged."""
     raw = f"run:0/{'a' * 70}"
     calls: dict[str, tuple[dict[str, Any], list[str]]] = {

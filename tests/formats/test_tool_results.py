@@ -19,26 +19,26 @@ RESULT: Part = {"functionResponse": {"id": "1", "name": "f", "response": {"outpu
 OTHERS = [format for format in fb.FORMATS if format != "generate_content"]
 
 
-def _orphans(turns: list[tuple[str, list[Part]]], target: str) -> set[str]:
+def _orphans(turns: list[tuple[str, list[Part]]], target: fb.Format) -> set[str]:
     contents = [{"role": role, "parts": parts} for role, parts in turns]
     converted = fb.convert_request({"contents": contents}, source="generate_content", target=target, model="m")
     return {loss.path for loss in converted.losses if (loss.kind, loss.severity, loss.code) == ("changed", "impossible", "orphan")}
 
 
 @pytest.mark.parametrize("target", OTHERS)
-def test_a_call_in_a_turn_of_the_user_has_no_result(target: str) -> None:
+def test_a_call_in_a_turn_of_the_user_has_no_result(target: fb.Format) -> None:
     """Only the model calls tools; a server does not know a call of the user."""
     assert _orphans([("user", [{"text": "q"}, CALL]), ("user", [RESULT])], target) == {"/contents/1/parts/0"}
 
 
 @pytest.mark.parametrize("target", OTHERS)
-def test_a_result_in_a_turn_of_the_model_answers_no_call(target: str) -> None:
+def test_a_result_in_a_turn_of_the_model_answers_no_call(target: fb.Format) -> None:
     """It is not written, so the user's result of the same call counts."""
     assert _orphans([("user", [{"text": "q"}]), ("model", [CALL, RESULT]), ("user", [RESULT])], target) == set()
 
 
 @pytest.mark.parametrize("target", OTHERS)
-def test_a_second_result_of_a_call_is_an_orphan(target: str) -> None:
+def test_a_second_result_of_a_call_is_an_orphan(target: fb.Format) -> None:
     """Every server rejects it, also before its call."""
     once = [("user", [{"text": "q"}]), ("model", [CALL]), ("user", [RESULT])]
 
@@ -49,7 +49,7 @@ def test_a_second_result_of_a_call_is_an_orphan(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", OTHERS)
-def test_a_call_without_a_result_is_an_orphan(target: str) -> None:
+def test_a_call_without_a_result_is_an_orphan(target: fb.Format) -> None:
     """Every server rejects it, wherever it is; a result is never invented."""
     request: list[tuple[str, list[Part]]] = [("user", [{"text": "q"}])]
     other = {"functionCall": {"id": "2", "name": "f", "args": {}}}
@@ -67,7 +67,7 @@ def _call(name: str, id: str | None = None) -> dict[str, Any]:
     return {"type": "function", "function": {"name": name, "arguments": "{}"}} | ({} if id is None else {"id": id})
 
 
-def _answered(body: dict[str, Any], source: str) -> dict[str, str]:
+def _answered(body: dict[str, Any], source: fb.Format) -> dict[str, str]:
     """Decode a request; return the name of each call to the text of its result."""
     request = load(source).decode_request(body, model=None, stream=None)
     parts = [part for message in request.messages for part in message.parts]
@@ -167,7 +167,7 @@ LOOSE = {
 
 
 @pytest.mark.parametrize(("source", "target"), [pair for pair in product(LOOSE, fb.FORMATS) if pair[0] != pair[1]])
-def test_a_result_without_a_call_is_an_impossible_loss_if_no_call_is_open(source: str, target: str) -> None:
+def test_a_result_without_a_call_is_an_impossible_loss_if_no_call_is_open(source: fb.Format, target: fb.Format) -> None:
     """Every server rejects it, so a client reports it before the request is sent."""
     converted = fb.convert_request(LOOSE[source], source=source, target=target, model="m")
 
@@ -176,7 +176,7 @@ def test_a_result_without_a_call_is_an_impossible_loss_if_no_call_is_open(source
 
 @pytest.mark.parametrize(("name", "lost"), [("f", []), ("other", ["/input/2/name"])])
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "generate_content"])
-def test_the_name_of_a_result_is_lost_where_its_call_has_another(name: str, lost: list[str], target: str) -> None:
+def test_the_name_of_a_result_is_lost_where_its_call_has_another(name: str, lost: list[str], target: fb.Format) -> None:
     """The call has the same name, or contradicts it."""
     call = {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}
     items = [ASKED, call, {"type": "function_call_output", "call_id": "c", "name": name, "output": "x"}]

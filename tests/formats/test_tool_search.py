@@ -45,7 +45,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("via", ANSWERS)
-def test_a_call_of_the_search_returns_as_a_search(via: str, streams: bool) -> None:
+def test_a_call_of_the_search_returns_as_a_search(via: fb.Format, streams: bool) -> None:
     """Codex CLI runs its search for an item of this type only; it has no function of that name."""
     exchange = fb.Bridge("responses", via=via).open(SEARCH, stream=streams)
     if streams:
@@ -101,7 +101,7 @@ def test_a_search_that_the_stream_breaks_off_in_is_incomplete() -> None:
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "generate_content"])
-def test_a_search_among_allowed_tools_is_a_function(target: str) -> None:
+def test_a_search_among_allowed_tools_is_a_function(target: fb.Format) -> None:
     """The choice names the tool by its type, because it has no name there."""
     tool = {"type": "function", "name": "now", "parameters": {"type": "object", "properties": {}}, "strict": False}
     choice = {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "tool_search"}]}
@@ -132,7 +132,7 @@ STORED: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "generate_content"])
 @pytest.mark.parametrize("path", STORED)
-def test_stored_state_is_reported_with_what_to_do(path: str, target: str) -> None:
+def test_stored_state_is_reported_with_what_to_do(path: str, target: fb.Format) -> None:
     """Only the server that stored it can look it up; a client that sends everything needs no stored state."""
     converted = fb.convert_request({"model": "m"} | STORED[path], source="responses", target=target)
 
@@ -142,7 +142,7 @@ def test_stored_state_is_reported_with_what_to_do(path: str, target: str) -> Non
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "generate_content"])
-def test_a_streamed_search_is_a_whole_call_elsewhere(target: str) -> None:
+def test_a_streamed_search_is_a_whole_call_elsewhere(target: fb.Format) -> None:
     """The query is in the last event of its item, and no event has a piece of it."""
     stream = next(each for each in streams("responses") if each.stem == "tools_search_client")
     converter = fb.StreamConverter(source="responses", target=target)

@@ -29,7 +29,7 @@ def _names(body: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_repeated_identical_tool_is_written_once(target: str) -> None:
+def test_a_repeated_identical_tool_is_written_once(target: fb.Format) -> None:
     """A server rejects two functions of one name."""
     body = {"model": "m", "input": [USER, _added(_function("f"))], "tools": [_function("f")]}
 
@@ -39,7 +39,7 @@ def test_a_repeated_identical_tool_is_written_once(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
-def test_a_repeated_tool_with_another_description_gets_another_name(target: str) -> None:
+def test_a_repeated_tool_with_another_description_gets_another_name(target: fb.Format) -> None:
     """Other formats have both tools from the start, and a server rejects two functions of one name."""
     body = {"model": "m", "input": [USER, _added(_function("f", "Look up a place."))], "tools": [_function("f")]}
 
@@ -61,7 +61,7 @@ def test_a_subsequent_tool_is_omitted_if_the_choice_excludes_it() -> None:
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "responses"])
-def test_the_kept_part_of_a_choice_is_not_reported(target: str) -> None:
+def test_the_kept_part_of_a_choice_is_not_reported(target: fb.Format) -> None:
     """The same object disables parallel calls and forces a tool that no other format has."""
     bash = {"type": "bash_20250124", "name": "bash"}
     choice = {"type": "tool", "name": "bash", "disable_parallel_tool_use": True}
@@ -185,7 +185,7 @@ def test_choice_auto_with_web_search_is_no_loss_if_the_search_stays_optional() -
 
 
 @pytest.mark.parametrize(("target", "kind"), [("chat_completions", "dropped"), ("generate_content", "changed")])
-def test_a_server_without_an_allowed_tool_is_a_minor_loss(target: str, kind: str) -> None:
+def test_a_server_without_an_allowed_tool_is_a_minor_loss(target: fb.Format, kind: str) -> None:
     """The model could never call it. If the target has servers, its absence follows from a value that is kept."""
     server = {"type": "url", "name": "s", "url": "https://mcp.example.com", "tool_configuration": {"enabled": False}}
     body = {"model": "m", "max_tokens": 99, "messages": [USER], "mcp_servers": [server]}
@@ -203,7 +203,7 @@ ALL_TOOLS = ["messages", "responses"]
 SERVER_TOOLS = ("web_search", "googleSearch", "codeExecution", "IMAGE")
 
 
-def _choosing(source: str, choice: str, *, functions: bool = True) -> dict[str, Any]:
+def _choosing(source: fb.Format, choice: str, *, functions: bool = True) -> dict[str, Any]:
     """Return a request with a function and the search, and a choice as ``responses`` writes it."""
     tools: list[dict[str, Any]]
     if source == "generate_content":
@@ -223,7 +223,7 @@ def _choosing(source: str, choice: str, *, functions: bool = True) -> dict[str, 
 
 
 def _choose(
-    source: str, target: str, choice: str, *, functions: bool = True
+    source: fb.Format, target: fb.Format, choice: str, *, functions: bool = True
 ) -> tuple[dict[str, Any], list[tuple[str, str, str, str]]]:
     converted = fb.convert_request(_choosing(source, choice, functions=functions), source=source, target=target, model="m")
     return converted.body, [(loss.path, loss.kind, loss.severity, loss.code) for loss in converted.losses]
@@ -248,7 +248,7 @@ def _chosen(body: dict[str, Any]) -> str | None:
 
 @pytest.mark.parametrize("target", FUNCTIONS_ONLY)
 @pytest.mark.parametrize("source", ALL_TOOLS)
-def test_an_excluded_server_tool_is_omitted_if_no_choice_can_exclude_it(source: str, target: str) -> None:
+def test_an_excluded_server_tool_is_omitted_if_no_choice_can_exclude_it(source: fb.Format, target: fb.Format) -> None:
     """A forbidden search must not run, so its absence changes nothing."""
     body, reported = _choose(source, target, "none")
 
@@ -281,7 +281,7 @@ def test_an_excluded_subsequent_server_tool_is_omitted() -> None:
 
 @pytest.mark.parametrize("target", ALL_TOOLS)
 @pytest.mark.parametrize("source", FUNCTIONS_ONLY)
-def test_web_search_stays_on_next_to_excluded_functions(source: str, target: str) -> None:
+def test_web_search_stays_on_next_to_excluded_functions(source: fb.Format, target: fb.Format) -> None:
     """Only the functions are forbidden, so they are not sent."""
     body, reported = _choose(source, target, "none")
 
@@ -296,7 +296,7 @@ def test_web_search_stays_on_next_to_excluded_functions(source: str, target: str
 
 @pytest.mark.parametrize("target", ALL_TOOLS)
 @pytest.mark.parametrize("source", FUNCTIONS_ONLY)
-def test_tool_choice_none_does_not_affect_web_search(source: str, target: str) -> None:
+def test_tool_choice_none_does_not_affect_web_search(source: fb.Format, target: fb.Format) -> None:
     """The choice does not apply to the search."""
     body, reported = _choose(source, target, "none", functions=False)
 
@@ -307,7 +307,7 @@ def test_tool_choice_none_does_not_affect_web_search(source: str, target: str) -
 
 @pytest.mark.parametrize("choice", ["none", "required"])
 @pytest.mark.parametrize(("source", "target"), [FUNCTIONS_ONLY, FUNCTIONS_ONLY[::-1], ALL_TOOLS, ALL_TOOLS[::-1]])
-def test_a_choice_that_means_the_same_on_both_sides_is_kept(source: str, target: str, choice: str) -> None:
+def test_a_choice_that_means_the_same_on_both_sides_is_kept(source: fb.Format, target: fb.Format, choice: str) -> None:
     """In two formats the choice applies to all tools, in two to functions."""
     body, reported = _choose(source, target, choice)
 
@@ -319,7 +319,7 @@ def test_a_choice_that_means_the_same_on_both_sides_is_kept(source: str, target:
 
 @pytest.mark.parametrize("target", FUNCTIONS_ONLY)
 @pytest.mark.parametrize("source", ALL_TOOLS)
-def test_a_function_is_not_forced_if_web_search_also_satisfies_the_choice(source: str, target: str) -> None:
+def test_a_function_is_not_forced_if_web_search_also_satisfies_the_choice(source: fb.Format, target: fb.Format) -> None:
     """A model that must use a tool may search; if the choice applies to functions only, it would have to call one."""
     body, reported = _choose(source, target, "required")
 
@@ -329,7 +329,7 @@ def test_a_function_is_not_forced_if_web_search_also_satisfies_the_choice(source
 
 @pytest.mark.parametrize("target", ALL_TOOLS)
 @pytest.mark.parametrize("source", FUNCTIONS_ONLY)
-def test_a_choice_that_web_search_can_satisfy_is_reported(source: str, target: str) -> None:
+def test_a_choice_that_web_search_can_satisfy_is_reported(source: fb.Format, target: fb.Format) -> None:
     """In the target the choice applies to the search too, as a list of functions does; a search alone cannot be chosen."""
     body, reported = _choose(source, target, "required")
     alone, reported_alone = _choose(source, target, "required", functions=False)
@@ -341,7 +341,7 @@ def test_a_choice_that_web_search_can_satisfy_is_reported(source: str, target: s
 
 
 @pytest.mark.parametrize("target", ALL_TOOLS)
-def test_excluded_functions_stay_if_no_other_tool_is_left(target: str) -> None:
+def test_excluded_functions_stay_if_no_other_tool_is_left(target: fb.Format) -> None:
     """No other format has the maps, and a server rejects a history of calls without tools."""
     body = _choosing("generate_content", "none")
     body["tools"][1] = {"googleMaps": {}}
@@ -355,7 +355,7 @@ def test_excluded_functions_stay_if_no_other_tool_is_left(target: str) -> None:
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "generate_content"])
 @pytest.mark.parametrize(("namespace", "lost"), [("crm", [("/tool_choice", "renamed")]), ("", [])])
 def test_a_choice_in_an_unknown_namespace_selects_the_tool_of_that_name(
-    namespace: str, lost: list[tuple[str, str]], target: str
+    namespace: str, lost: list[tuple[str, str]], target: fb.Format
 ) -> None:
     """The target would reject a name that no tool has, and an empty namespace is none."""
     tools = [{"type": "function", "name": "f", "parameters": {"type": "object"}}]
@@ -372,7 +372,7 @@ def test_a_choice_in_an_unknown_namespace_selects_the_tool_of_that_name(
 
 
 @pytest.mark.parametrize(("target", "most"), [("chat_completions", 128), ("generate_content", 512)])
-def test_tools_above_the_limit_of_a_server_are_reported_and_kept(target: str, most: int) -> None:
+def test_tools_above_the_limit_of_a_server_are_reported_and_kept(target: fb.Format, most: int) -> None:
     """The vendor's server rejects the request, other servers accept it; only the caller knows which tool is less important."""
     tools = [{"name": f"f_{number}", "input_schema": {"type": "object"}} for number in range(most + 2)]
     body = {"model": "m", "max_tokens": 99, "messages": [USER], "tools": tools}

@@ -58,7 +58,7 @@ SAMPLES = [Sample(f"toy-{kind}", cast(Any, LINES), kind, body, status=429) for k
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=str)
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_every_loss_is_reported_and_every_report_is_true(sample: Sample, target: str) -> None:
+def test_every_loss_is_reported_and_every_report_is_true(sample: Sample, target: fb.Format) -> None:
     """Laws 1, 2 and 4."""
     breaches = [
         *nothing_is_silent(sample.body, target, sample.convert),
@@ -78,7 +78,7 @@ def test_a_body_of_the_format_stays_as_it_is(sample: Sample) -> None:
 
 @pytest.mark.parametrize("sample", [sample for sample in SAMPLES if sample.kind != "error"], ids=str)
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_the_official_types_accept_every_conversion(sample: Sample, target: str) -> None:
+def test_the_official_types_accept_every_conversion(sample: Sample, target: fb.Format) -> None:
     """Law 5."""
     assert judges.problems(target, sample.kind, sample.convert(sample.body, target).body) == []
 

@@ -29,7 +29,7 @@ ANSWERS: dict[str, dict[str, Any]] = {
 TOTALS = {"messages": "", "generate_content": "totalTokenCount", "chat_completions": "total_tokens", "responses": "total_tokens"}
 
 
-def convert(source: str, target: str, usage: dict[str, Any]) -> fb.Converted:
+def convert(source: fb.Format, target: fb.Format, usage: dict[str, Any]) -> fb.Converted:
     return fb.convert_response({**ANSWERS[source], "model": "m", "usage": usage}, source=source, target=target)
 
 
@@ -67,7 +67,7 @@ USAGE = {"input_tokens": 30, "output_tokens": 5, "total_tokens": 35}
     ],
 )
 def test_the_loss_of_a_count_points_at_the_name_that_has_it(
-    source: str, target: str, usage: dict[str, Any], lost: tuple[str, int]
+    source: fb.Format, target: fb.Format, usage: dict[str, Any], lost: tuple[str, int]
 ) -> None:
     """Relays send the other names with zeros; a user who adds up lost counts needs the number."""
     reported = [(loss.path, loss.before) for loss in convert(source, target, usage).losses if loss.path.startswith("/usage")]
@@ -86,7 +86,7 @@ def test_the_loss_of_a_count_points_at_the_name_that_has_it(
     ids=repr,
 )
 @pytest.mark.parametrize(("source", "target"), [(source, target) for source in ANSWERS for target in TOTALS if source != target])
-def test_a_total_of_zero_is_absent(source: str, target: str, counts: dict[str, int]) -> None:
+def test_a_total_of_zero_is_absent(source: fb.Format, target: fb.Format, counts: dict[str, int]) -> None:
     """A user who bills by the total would bill nothing."""
     result, bare = convert(source, target, {**counts, "total_tokens": 0}), convert(source, target, counts)
 
@@ -129,7 +129,7 @@ USAGES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("source", "target"), [(source, target) for source in USAGES for target in USAGES if source != target])
-def test_an_unknown_usage_count_is_reported_unless_it_is_zero(source: str, target: str) -> None:
+def test_an_unknown_usage_count_is_reported_unless_it_is_zero(source: fb.Format, target: fb.Format) -> None:
     """Relays send zeros for all counts that their servers may have."""
     place, rest = USAGES[source]
     counts = {"claude_cache_creation_5_m_tokens": 0, "seconds": 0.0, "new_tokens": 7, "new_word": "x"}

@@ -52,7 +52,7 @@ def test_an_unknown_field_is_accumulated_at_any_depth(leaves: list[JsonValue], w
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_an_unknown_field_is_reported_at_any_depth(target: str) -> None:
+def test_an_unknown_field_is_reported_at_any_depth(target: fb.Format) -> None:
     """The report of a stream is computed after its end, when an error cannot be returned any more."""
     collected = fb.collect_stream([_deep_stream([1, 2])], source="chat_completions", target=target)
 
@@ -107,7 +107,7 @@ def _call_deeply(calls: int, act: Callable[[], JsonValue]) -> JsonValue:
 @pytest.mark.parametrize("source", fb.FORMATS)
 @pytest.mark.parametrize("written", [lambda body: body, json.dumps], ids=["dict", "text"])
 def test_the_free_stack_of_the_caller_has_no_effect(
-    written: Callable[[JsonValue], JsonValue], source: str, target: str, levels: int
+    written: Callable[[JsonValue], JsonValue], source: fb.Format, target: fb.Format, levels: int
 ) -> None:
     """A web framework calls from deep in the stack, so a body that passes in a test could fail there."""
     body = written(SCHEMAS[source](_deep(levels, {"type": "string"})))

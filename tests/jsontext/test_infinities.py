@@ -80,7 +80,7 @@ def test_an_infinity_in_a_function_result_is_rejected(response: Any, padding: by
         ("chat_completions", {"object": "chat.completion", "created": 1, "choices": []}),
     ],
 )
-def test_an_infinity_in_an_error_is_rejected(source: str, extra: dict[str, Any]) -> None:
+def test_an_infinity_in_an_error_is_rejected(source: fb.Format, extra: dict[str, Any]) -> None:
     """A failed answer is checked like any other."""
     body = {"id": "a", "model": "m", **extra, "error": {"message": "x", "code": "server_error", "wait": {"for": MARK}}}
     text = json.dumps(body).replace(json.dumps(MARK), "1e400").encode() + PADDING

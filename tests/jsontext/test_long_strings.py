@@ -88,7 +88,7 @@ def test_a_missing_string_does_not_extend_the_next() -> None:
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_an_image_is_unchanged(target: str) -> None:
+def test_an_image_is_unchanged(target: fb.Format) -> None:
     """Also if the caller changes the body before writing it."""
     url = {"url": f"data:image/png;base64,{IMAGE * 5}"}
     raw = {"model": "m", "messages": [{"role": "user", "content": [{"type": "image_url", "image_url": url}]}]}

@@ -40,7 +40,7 @@ def replaced(converted: fb.Converted | fb.Reply) -> list[tuple[str, str, str, An
 
 @pytest.mark.parametrize("written", [lambda body: body, json.dumps], ids=["dict", "text"])
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_lone_surrogate_is_replaced_and_reported(source: str, target: str, written: Callable[[Any], Any]) -> None:
+def test_a_lone_surrogate_is_replaced_and_reported(source: fb.Format, target: fb.Format, written: Callable[[Any], Any]) -> None:
     """A tool cut its output inside an emoji; without replacement the server would reject the conversation from then on."""
     for half in (HIGH, LOW, LOW + HIGH):
         text, whole = f"Hi {half}!", f"Hi {'�' * len(half)}!"
@@ -54,7 +54,7 @@ def test_a_lone_surrogate_is_replaced_and_reported(source: str, target: str, wri
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_raise_on_rejects_replaced_text(source: str, target: str) -> None:
+def test_raise_on_rejects_replaced_text(source: fb.Format, target: fb.Format) -> None:
     """An evaluation must not compare the answers to two different questions."""
     body = with_value(REQUESTS[source], PLACES[source], HIGH)
 
@@ -65,7 +65,7 @@ def test_raise_on_rejects_replaced_text(source: str, target: str) -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_surrogate_pair_is_one_character(source: str, target: str) -> None:
+def test_a_surrogate_pair_is_one_character(source: fb.Format, target: fb.Format) -> None:
     """Concatenated stream deltas may contain pairs; the text is equivalent, so nothing is lost."""
     body = with_value(REQUESTS[source], PLACES[source], "a" + HIGH + LOW + "b")
 
@@ -76,7 +76,7 @@ def test_a_surrogate_pair_is_one_character(source: str, target: str) -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_a_dropped_text_has_no_second_loss(source: str, target: str) -> None:
+def test_a_dropped_text_has_no_second_loss(source: fb.Format, target: fb.Format) -> None:
     """One value has one loss."""
     converted = fb.convert_request({**REQUESTS[source], "wild": f"a{HIGH}"}, source=source, target=target, model="m")
 
@@ -84,7 +84,7 @@ def test_a_dropped_text_has_no_second_loss(source: str, target: str) -> None:
 
 
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_a_lone_surrogate_in_a_key_is_rejected(source: str) -> None:
+def test_a_lone_surrogate_in_a_key_is_rejected(source: fb.Format) -> None:
     """Replacing it could make two keys equal."""
     body = {**REQUESTS[source], "wild": {f"a{HIGH}": 1}}
 
@@ -93,7 +93,7 @@ def test_a_lone_surrogate_in_a_key_is_rejected(source: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
-def test_arguments_with_a_lone_surrogate_are_still_an_object(target: str) -> None:
+def test_arguments_with_a_lone_surrogate_are_still_an_object(target: fb.Format) -> None:
     """As text they are valid JSON, and the tool must get its other arguments."""
     arguments = '{"path": "a", "text": "x\\ud83d"}'
     call = {"id": "c1", "type": "function", "function": {"name": "save", "arguments": arguments}}
@@ -108,7 +108,7 @@ def test_arguments_with_a_lone_surrogate_are_still_an_object(target: str) -> Non
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_lone_surrogate_in_an_answer_is_replaced(source: str, target: str) -> None:
+def test_a_lone_surrogate_in_an_answer_is_replaced(source: fb.Format, target: fb.Format) -> None:
     """The answer is otherwise usable, also through a client."""
     text = json.dumps(body_of("responses", source)).replace("Vinnufossen", f"Vinnufossen {shown(HIGH)}").encode()
     request = body_of("requests", target)
@@ -135,7 +135,9 @@ def test_a_lone_surrogate_in_an_answer_is_replaced(source: str, target: str) -> 
     ids=["object", "list", "other", "words"],
 )
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_lone_surrogate_in_an_error_is_replaced(source: str, target: str, body: Any, path: str | None, written: Any) -> None:
+def test_a_lone_surrogate_in_an_error_is_replaced(
+    source: fb.Format, target: fb.Format, body: Any, path: str | None, written: Any
+) -> None:
     """``convert_error`` rejects no body."""
     converted = fb.convert_error(written(body), source=source, target=target, status=400)
 
@@ -155,7 +157,7 @@ def test_the_error_for_a_key_with_a_lone_surrogate_is_valid_unicode(value: str) 
 
 @pytest.mark.parametrize("lone", [LONE, LONE.encode().decode("unicode_escape")], ids=["escaped", "bare"])
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_an_error_that_is_no_json_has_no_pointers(lone: str, target: str) -> None:
+def test_an_error_that_is_no_json_has_no_pointers(lone: str, target: fb.Format) -> None:
     """The whole body becomes the message, so no pointer leads into it."""
     body = f'{{"error": {{"message": "boom {lone}"}}, "{lone}": "{lone}"}}'
 
@@ -169,7 +171,7 @@ def test_an_error_that_is_no_json_has_no_pointers(lone: str, target: str) -> Non
 # Streams.
 
 
-def _stream(format: str, *pieces: str) -> list[bytes]:
+def _stream(format: fb.Format, *pieces: str) -> list[bytes]:
     """Return a stream with these text deltas, with surrogates as escapes."""
     converter = fb.StreamConverter(source="chat_completions", target=format)
     head = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
@@ -187,7 +189,7 @@ WHOLE = "One two 😀 three four😀😀 five six"
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_pair_that_two_events_share_is_joined(source: str, target: str) -> None:
+def test_a_pair_that_two_events_share_is_joined(source: fb.Format, target: fb.Format) -> None:
     """The result does not depend on where the text is split, and the output has no lone surrogate."""
     chunks = _stream(source, *SPLIT)
     converter = fb.StreamConverter(source=source, target=target)
@@ -231,7 +233,7 @@ def test_parallel_arguments_are_joined_separately() -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_an_error_after_a_lone_surrogate_is_reported(source: str, target: str) -> None:
+def test_an_error_after_a_lone_surrogate_is_reported(source: fb.Format, target: fb.Format) -> None:
     """The reader gets the error that ended the answer."""
     error = {"error": {"message": "overloaded", "type": "server_error", "code": 503, "status": "UNAVAILABLE"}}
     message = {"type": "error", **error} if source in ("messages", "responses") else error
@@ -245,7 +247,7 @@ def test_an_error_after_a_lone_surrogate_is_reported(source: str, target: str) -
 
 
 @pytest.mark.parametrize("via", fb.FORMATS)
-def test_a_lone_surrogate_in_a_whole_answer_is_an_error_of_the_stream(via: str) -> None:
+def test_a_lone_surrogate_in_a_whole_answer_is_an_error_of_the_stream(via: fb.Format) -> None:
     """A stream has no report, so the replacement in a whole answer could not be reported."""
     text = json.dumps(body_of("responses", via)).replace("Vinnufossen", f"Vinnufossen {shown(HIGH)}").encode()
     transport = httpx.MockTransport(lambda _: httpx.Response(200, content=text))
@@ -260,7 +262,7 @@ def test_a_lone_surrogate_in_a_whole_answer_is_an_error_of_the_stream(via: str) 
 
 @pytest.mark.parametrize("pieces", [("a", f"b{HIGH}", "c"), ("a", f"b{HIGH}"), ("a", f"{LOW}b"), (HIGH,)], ids=repr)
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_stream_with_a_lone_surrogate_does_not_succeed(source: str, target: str, pieces: tuple[str, ...]) -> None:
+def test_a_stream_with_a_lone_surrogate_does_not_succeed(source: fb.Format, target: fb.Format, pieces: tuple[str, ...]) -> None:
     """Bytes that were already sent cannot be replaced, so the stream ends with an error."""
     with pytest.raises(fb.StreamError) as caught:
         list(fb.convert_stream(_stream(source, *pieces), source=source, target=target))

@@ -76,11 +76,11 @@ def _documents(count: int) -> Body:
     return {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": [block] * count}]}
 
 
-def _request(source: str, target: str, body: Body) -> Act:
+def _request(source: fb.Format, target: fb.Format, body: Body) -> Act:
     return lambda: fb.convert_request(body, source=source, target=target, model="m").additions
 
 
-def _stream(source: str, target: str, events: list[Body]) -> Act:
+def _stream(source: fb.Format, target: fb.Format, events: list[Body]) -> Act:
     data = b"".join(f"event: {event.get('type', '')}\ndata: {json.dumps(event)}\n\n".encode() for event in events)
 
     def act() -> object:

@@ -10,7 +10,7 @@ import formatbridge as fb
 from tests.laws.test_vendor_rules import agents, every_direction, requires_agents
 from tests.support.directions import DIRECTIONS
 
-CHAT, MESSAGES, RESPONSES, GENERATE = "chat_completions", "messages", "responses", "generate_content"
+CHAT, MESSAGES, RESPONSES, GENERATE = fb.FORMATS
 UNSIGNED = "the target takes reasoning with its own signature only"
 FOREIGN = "a token of another vendor, which nobody else can read"
 NAMESPACE = "other formats have no namespaces; the names are restored in the answer"
@@ -63,7 +63,7 @@ LOST: dict[tuple[str, str, str, str], tuple[tuple[str, ...], str]] = {
 
 @requires_agents
 @every_direction
-def test_an_agents_request_loses_exactly_what_has_no_counterpart(source: str, target: str) -> None:
+def test_an_agents_request_loses_exactly_what_has_no_counterpart(source: fb.Format, target: fb.Format) -> None:
     """An agent runs through a conversion that raises on a more severe loss; a row that no request needs any more is removed."""
     result = set()
     for sample in agents(source):

@@ -20,7 +20,7 @@ MODEL_NAMES = {"request": "Request", "response": "Response", "error": "Error", "
 @corpus.requires_corpus
 @pytest.mark.parametrize("kind", MODEL_NAMES)
 @pytest.mark.parametrize("format_name", FORMATS)
-def test_recorded_bodies_are_valid_in_their_format(format_name: str, kind: str) -> None:
+def test_recorded_bodies_are_valid_in_their_format(format_name: fb.Format, kind: str) -> None:
     """Bodies of real clients and servers are accepted; the test fails if a model is too strict.
 
     A request that its server rejected may be rejected here.
@@ -32,7 +32,7 @@ def test_recorded_bodies_are_valid_in_their_format(format_name: str, kind: str) 
     assert not refusals, "\n".join([f"{len(refusals)} refusals", *refusals])
 
 
-def _bodies(format_name: str, kind: str) -> Iterator[tuple[corpus.Entry, Any]]:
+def _bodies(format_name: fb.Format, kind: str) -> Iterator[tuple[corpus.Entry, Any]]:
     """Yield the whole JSON bodies; an answer in an array counts as its elements."""
     for entry in corpus.entries(format_name, kind):
         if entry.is_curated or entry.framing == "sse":
@@ -51,7 +51,7 @@ def _is_one_model(value: Any, kind: str) -> bool:
 @corpus.requires_corpus
 @pytest.mark.parametrize("target", FORMATS)
 @pytest.mark.parametrize("format_name", FORMATS)
-def test_a_recorded_body_is_rejected_only_if_its_vendor_rejected_it(format_name: str, target: str) -> None:
+def test_a_recorded_body_is_rejected_only_if_its_vendor_rejected_it(format_name: fb.Format, target: fb.Format) -> None:
     """Requests that real servers accept are accepted. The caller has paid for an answer, so its valid fields are read."""
     answers = [each for kind in ("response", "models", "error") for each in _bodies(format_name, kind)]
     requests = [(entry, entry.bytes()) for entry in corpus.entries(format_name, "request") if not entry.was_refused]
@@ -68,7 +68,7 @@ def test_a_recorded_body_is_rejected_only_if_its_vendor_rejected_it(format_name:
 @corpus.requires_corpus
 @pytest.mark.parametrize("target", FORMATS)
 @pytest.mark.parametrize("format_name", FORMATS)
-def test_no_event_of_a_recorded_stream_is_rejected(format_name: str, target: str) -> None:
+def test_no_event_of_a_recorded_stream_is_rejected(format_name: fb.Format, target: fb.Format) -> None:
     """A stream may be truncated, but no event of it is rejected."""
     rejected = []
     for entry in corpus.entries(format_name, "stream"):
@@ -84,7 +84,7 @@ def test_no_event_of_a_recorded_stream_is_rejected(format_name: str, target: str
     assert rejected == []
 
 
-def _convert(entry: corpus.Entry, body: Any, target: str) -> fb.Converted:
+def _convert(entry: corpus.Entry, body: Any, target: fb.Format) -> fb.Converted:
     match entry.kind:
         case "request":
             return fb.convert_request(body, source=entry.format, target=target, model=entry.url_model or entry.model or "m")
@@ -106,7 +106,7 @@ def _refusals(model: type[BaseModel], entry: corpus.Entry, body: Any) -> Iterato
                 yield f"{entry.path}: {reader}: /{place} {problem['msg']}, found {problem['input']!r:.60}"
 
 
-def _model(format_name: str, kind: str) -> type[BaseModel]:
+def _model(format_name: fb.Format, kind: str) -> type[BaseModel]:
     wire = importlib.import_module(f"formatbridge.formats.{format_name}.wire")
     model: type[BaseModel] = getattr(wire, MODEL_NAMES[kind])
     return model

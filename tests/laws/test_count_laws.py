@@ -34,7 +34,7 @@ ANSWERS = [Sample(str(each), each.format, "response", each.body) for each in cou
 def counting(sample: Sample) -> Any:
     """Return the conversion of a request to a request for a token count."""
 
-    def convert(body: Any, target: str) -> Converted:
+    def convert(body: Any, target: fb.Format) -> Converted:
         has_model = bool(body.get("model") or (body.get("generateContentRequest") or {}).get("model"))
         return fb.convert_count_request(body, source=sample.format, target=target, model=None if has_model else sample.model or "m")
 
@@ -44,7 +44,7 @@ def counting(sample: Sample) -> Any:
 def answering(sample: Sample) -> Any:
     """Return the conversion of an answer."""
 
-    def convert(body: Any, target: str) -> Converted:
+    def convert(body: Any, target: fb.Format) -> Converted:
         return fb.convert_count_response(body, source=sample.format, target=target)
 
     return convert
@@ -52,7 +52,7 @@ def answering(sample: Sample) -> Any:
 
 @pytest.mark.parametrize("target", COUNTING)
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_no_request_loses_anything_in_silence(source: str, target: str) -> None:
+def test_no_request_loses_anything_in_silence(source: fb.Format, target: fb.Format) -> None:
     """A count of less than the request would let a request pass that is too long for the model."""
     breaches = [
         (str(sample), breach)
@@ -70,7 +70,7 @@ def test_no_request_loses_anything_in_silence(source: str, target: str) -> None:
 
 @pytest.mark.parametrize("target", COUNTING)
 @pytest.mark.parametrize("answer", ANSWERS, ids=str)
-def test_no_answer_loses_anything_in_silence(answer: Sample, target: str) -> None:
+def test_no_answer_loses_anything_in_silence(answer: Sample, target: fb.Format) -> None:
     """Cached tokens cost less, and only some formats count them."""
     assert [
         *report_is_precise(answer.body, target, answering(answer)),
@@ -100,7 +100,7 @@ def test_an_answer_stays_as_it_is_in_its_format(answer: Sample) -> None:
 
 @pytest.mark.parametrize("target", COUNTING)
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_a_request_is_valid_for_the_types_of_the_sdk(source: str, target: str) -> None:
+def test_a_request_is_valid_for_the_types_of_the_sdk(source: fb.Format, target: fb.Format) -> None:
     """The vendor's server rejects a field that its endpoint does not have."""
     samples = [sample for sample in FIXTURES if sample.format == source != target]
 
@@ -110,7 +110,7 @@ def test_a_request_is_valid_for_the_types_of_the_sdk(source: str, target: str) -
 @requires_corpus
 @pytest.mark.parametrize("target", COUNTING)
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_recorded_requests_can_be_counted_in_any_format(source: str, target: str) -> None:
+def test_recorded_requests_can_be_counted_in_any_format(source: fb.Format, target: fb.Format) -> None:
     """Agents count the request that they are about to send."""
     if source == target:
         pytest.skip("the body stays as it is")
@@ -121,7 +121,7 @@ def test_recorded_requests_can_be_counted_in_any_format(source: str, target: str
     assert _new_problems(samples, target) == {}
 
 
-def _new_problems(samples: list[Sample], target: str) -> dict[str, str]:
+def _new_problems(samples: list[Sample], target: fb.Format) -> dict[str, str]:
     """Return what the types of the SDK reject in count requests, and do not reject in the whole requests: one example for each."""
     result: dict[str, str] = {}
     for sample in samples:
@@ -137,6 +137,6 @@ def _new_problems(samples: list[Sample], target: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("target", COUNTING)
 @pytest.mark.parametrize("answer", ANSWERS, ids=str)
-def test_an_answer_is_valid_for_the_types_of_the_sdk(answer: Sample, target: str) -> None:
+def test_an_answer_is_valid_for_the_types_of_the_sdk(answer: Sample, target: fb.Format) -> None:
     """The SDK reads the count from one field."""
     assert judges.problems(target, "count_response", answering(answer)(answer.body, target).body) == []

@@ -68,7 +68,7 @@ def _breaches(sample: Sample, target: Any, *, by_value: bool) -> Iterator[str]:
 
 
 @every_target
-def test_every_loss_for_a_dialect_is_reported_and_every_report_is_true(name: str, format: str) -> None:
+def test_every_loss_for_a_dialect_is_reported_and_every_report_is_true(name: str, format: fb.Format) -> None:
     """Also in the same format, in which a body passes unchanged except for what the server does not accept."""
     target: Any = fb.Target(format, dialect=name)
 
@@ -81,7 +81,7 @@ def test_every_loss_for_a_dialect_is_reported_and_every_report_is_true(name: str
 
 @requires_corpus
 @every_target
-def test_every_loss_of_a_recorded_request_for_a_dialect_is_reported(name: str, format: str) -> None:
+def test_every_loss_of_a_recorded_request_for_a_dialect_is_reported(name: str, format: fb.Format) -> None:
     """Real requests have combinations of settings that no fixture has."""
     target: Any = fb.Target(format, dialect=name)
     number = list(DIALECTS).index(name)
@@ -147,7 +147,7 @@ _IN_CONVERSATION: dict[str, list[dict[str, Any]]] = {
 """Requests whose instructions or tools are in the conversation, without its turns."""
 
 
-def _other_fields(format: str) -> Iterator[Sample]:
+def _other_fields(format: fb.Format) -> Iterator[Sample]:
     turns = _ANSWERED[format][1][:1]
     field = _ANSWERED[format][0]
     for number, body in enumerate(_IN_CONVERSATION.get(format, ())):
@@ -192,7 +192,7 @@ def test_a_loss_after_a_removed_item_points_into_the_request_of_the_caller() -> 
 
 def test_each_value_is_still_an_exception() -> None:
     """An exception that is no longer needed would hide the next mistake."""
-    targets = [fb.Target(format, dialect=name) for name, dialect in DIALECTS.items() for format in dialect.rules]
+    targets = [fb.Target(fb.RegisteredName(format), dialect=name) for name, dialect in DIALECTS.items() for format in dialect.rules]
     needed = {
         stem
         for sample in shipped(kind="request")

@@ -47,7 +47,7 @@ _BASE64 = re.compile(r'"([\w+/-]{8,}={0,2})"')
 
 
 @cache
-def _names(format: str) -> tuple[str, ...]:
+def _names(format: fb.Format) -> tuple[str, ...]:
     """Return each field name of a wire model of a format."""
     package = import_module(f"formatbridge.formats.{format}.wire")
     modules = [
@@ -61,7 +61,7 @@ def _names(format: str) -> tuple[str, ...]:
     return tuple(sorted({field.serialization_alias or field.alias or name for name, field in fields}))
 
 
-def _kinds_of_object(format: str, kind: str) -> Iterator[tuple[Sample, str]]:
+def _kinds_of_object(format: fb.Format, kind: str) -> Iterator[tuple[Sample, str]]:
     """Yield the place of an object of each kind, in the smallest fixture that has one."""
     seen = set()
     for sample in sorted(shipped(format, kind), key=lambda sample: len(json.dumps(sample.body))):
@@ -101,7 +101,7 @@ def _with(sample: Sample, place: str, added: dict[str, Any]) -> Any:
     return with_value(sample.body, place, value_at(sample.body, place) | added)
 
 
-def _silent(sample: Sample, place: str, added: dict[str, str], target: str) -> set[str]:
+def _silent(sample: Sample, place: str, added: dict[str, str], target: fb.Format) -> set[str]:
     """Return the names whose texts are neither in the output nor at, above or below a loss; none if they are rejected together."""
     try:
         converted = sample.convert(_with(sample, place, added), target)
@@ -132,7 +132,7 @@ def _decoded(token: str) -> str:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("format", formats.FORMATS)
-def test_a_field_of_another_object_is_converted_or_reported(format: str, kind: str) -> None:
+def test_a_field_of_another_object_is_converted_or_reported(format: fb.Format, kind: str) -> None:
     """For example a text part with an ``image_url``: a field that its type does not have must not disappear."""
     result = set()
     for sample, place in _kinds_of_object(format, kind):
@@ -148,7 +148,7 @@ def test_a_field_of_another_object_is_converted_or_reported(format: str, kind: s
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("format", formats.FORMATS)
-def test_a_field_of_another_object_may_have_any_value(format: str, kind: str) -> None:
+def test_a_field_of_another_object_may_have_any_value(format: fb.Format, kind: str) -> None:
     """The type of its object does not describe it, so it may have any value."""
     problems = []
     for sample, place in _kinds_of_object(format, kind):

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from formatbridge import formats
+from formatbridge import formats, ir
 from formatbridge.convert.collect import collect_stream
 from formatbridge.errors import InvalidPayloadError, StreamFailedError
 from tests.fixtures import Fixture, InvalidFixture, StreamFixture, check, count_fixtures, fixtures, invalid_fixtures, streams
@@ -59,7 +59,7 @@ def test_a_body_is_unchanged_in_its_format(fixture: Fixture) -> None:
 
 @pytest.mark.parametrize("fixture", invalid_fixtures(), ids=str)
 @pytest.mark.parametrize("target", formats.FORMATS)
-def test_an_invalid_body_is_refused_whatever_the_target(fixture: InvalidFixture, target: str) -> None:
+def test_an_invalid_body_is_refused_whatever_the_target(fixture: InvalidFixture, target: ir.Format) -> None:
     """A body that is invalid in its format is never converted, not even to the same format."""
     with pytest.raises(InvalidPayloadError):
         fixture.convert(target)

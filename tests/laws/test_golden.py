@@ -16,7 +16,7 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 from syrupy.location import PyTestLocation
 
-from formatbridge import formats
+from formatbridge import formats, ir
 from formatbridge.convert.batch import BatchLine
 from formatbridge.convert.bodies import Converted, ConvertedError, ConvertedRequest
 from formatbridge.convert.streams import StreamConverter
@@ -74,7 +74,7 @@ DIRECTIONS = [
 
 
 @pytest.mark.parametrize(("fixture", "target"), DIRECTIONS)
-def test_converts_as_approved(fixture: Fixture, target: str, golden: SnapshotAssertion) -> None:
+def test_converts_as_approved(fixture: Fixture, target: ir.Format, golden: SnapshotAssertion) -> None:
     """A developer sees every change of a body or its report before a user does."""
     converted = fixture.convert(target)
 
@@ -90,7 +90,7 @@ STREAMS = [
 
 
 @pytest.mark.parametrize(("fixture", "target"), STREAMS)
-def test_streams_as_approved(fixture: StreamFixture, target: str, golden: SnapshotAssertion) -> None:
+def test_streams_as_approved(fixture: StreamFixture, target: ir.Format, golden: SnapshotAssertion) -> None:
     """A developer sees every change of the events of a stream or its report before a user does."""
     converter = StreamConverter(source=fixture.format, target=target)
 
@@ -110,7 +110,7 @@ BATCHES = [
 
 
 @pytest.mark.parametrize(("fixture", "target"), BATCHES)
-def test_batch_lines_convert_as_approved(fixture: BatchFixture, target: str, golden: SnapshotAssertion) -> None:
+def test_batch_lines_convert_as_approved(fixture: BatchFixture, target: ir.Format, golden: SnapshotAssertion) -> None:
     """A developer sees every change of the envelope of a line or its report before a user does."""
     line = fixture.convert(target)
 

@@ -68,7 +68,7 @@ def _contents(declarations: list[Body], **more: Any) -> Body:
 IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
 PARAMETERS = {"type": "object", "properties": {"a": {"type": "string"}}}
 
-MANY: dict[str, tuple[str, Callable[[int], Body]]] = {
+MANY: dict[str, tuple[fb.Format, Callable[[int], Body]]] = {
     "allowed tools": ("responses", lambda n: _responses(_named(n), tool_choice=_among(_named(n)))),
     "allowed servers": ("responses", lambda n: _responses(_servers(n), tool_choice=_among(_servers(n)))),
     "tools in one turn": ("responses", lambda n: _responses([], _added(_named(n, parameters=PARAMETERS)))),
@@ -167,7 +167,7 @@ def _work(act: Callable[[], fb.Converted]) -> int:
 
 @pytest.mark.parametrize("target", fb.FORMATS)
 @pytest.mark.parametrize("what", MANY)
-def test_work_is_linear(what: str, target: str) -> None:
+def test_work_is_linear(what: str, target: fb.Format) -> None:
     """A long list that is searched for each of its members takes minutes instead of a second."""
     source, make = MANY[what]
 
@@ -193,7 +193,7 @@ def _called(count: int) -> Body:
 
 @pytest.mark.parametrize("target", [name for name in fb.FORMATS if name != "chat_completions"])
 @pytest.mark.parametrize("make", [_cited, _called])
-def test_work_is_linear_in_malformed_details(make: Callable[[int], Body], target: str) -> None:
+def test_work_is_linear_in_malformed_details(make: Callable[[int], Body], target: fb.Format) -> None:
     """Malformed details need a bounded number of validations, and their places in the original body are not searched for."""
 
     def work(count: int) -> int:
@@ -224,7 +224,7 @@ def _in_pieces(count: int) -> list[bytes]:
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_work_is_linear_in_open_calls(target: str) -> None:
+def test_work_is_linear_in_open_calls(target: fb.Format) -> None:
     """A piece finds its call by its id, however many calls are open."""
 
     def work(count: int) -> int:
@@ -327,7 +327,7 @@ def _never_stopped(count: int) -> bytes:
     ],
 )
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_work_is_linear_in_pairs(source: str, make: Callable[[int], bytes], target: str) -> None:
+def test_work_is_linear_in_pairs(source: fb.Format, make: Callable[[int], bytes], target: fb.Format) -> None:
     """A token finds its reasoning part, and a result its call, in the answer and in the report."""
 
     def work(count: int) -> int:
@@ -384,7 +384,7 @@ def _is_linear(work: Callable[[int], Callable[[], object]]) -> bool:
     return _second_difference(work, LONG_STEP) <= QUADRATIC // 3 * max(at_first, JITTER)
 
 
-def _conversion(kind: str, source: str, target: str, pair: Pair) -> Callable[[int], Callable[[], object]]:
+def _conversion(kind: str, source: fb.Format, target: fb.Format, pair: Pair) -> Callable[[int], Callable[[], object]]:
     def work(count: int) -> Callable[[], object]:
         text = pair.text(count)
 
@@ -412,14 +412,14 @@ def _linear_or_rejected(work: Callable[[int], Callable[[], object]]) -> bool:
 @pytest.mark.parametrize("target", fb.FORMATS)
 @pytest.mark.parametrize("source", fb.FORMATS)
 @pytest.mark.parametrize("kind", ["request", "response"])
-def test_work_is_linear_when_two_kinds_alternate(kind: str, source: str, target: str) -> None:
+def test_work_is_linear_when_two_kinds_alternate(kind: str, source: fb.Format, target: fb.Format) -> None:
     """Items that are pending in one kind of turn may be pending through all turns of another, and be examined in each."""
     superlinear = [str(pair) for pair in pairs(kind, source) if not _linear_or_rejected(_conversion(kind, source, target, pair))]
 
     assert superlinear == []
 
 
-def _stream_conversion(target: str, pair: EventPair) -> Callable[[int], Callable[[], object]]:
+def _stream_conversion(target: fb.Format, pair: EventPair) -> Callable[[int], Callable[[], object]]:
     def work(count: int) -> Callable[[], object]:
         reads = pair.reads(count)
 
@@ -447,7 +447,7 @@ def _outcomes(converter: fb.StreamConverter, reads: list[bytes]) -> Iterator[obj
 
 @pytest.mark.parametrize("target", fb.FORMATS)
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_work_is_linear_when_two_kinds_of_event_alternate(source: str, target: str) -> None:
+def test_work_is_linear_when_two_kinds_of_event_alternate(source: fb.Format, target: fb.Format) -> None:
     """The last event of a long stream must take as long as the first."""
     superlinear = [str(pair) for pair in event_pairs(source) if not _is_linear(_stream_conversion(target, pair))]
 

@@ -36,7 +36,7 @@ KINDS = ("request", "response", "error", "models")
 
 
 @cache
-def _samples(format: str, kind: str) -> tuple[Sample, ...]:
+def _samples(format: fb.Format, kind: str) -> tuple[Sample, ...]:
     """Return the recorded bodies, if they are present, and the fixtures."""
     return (*shipped(format, kind), *recorded(format, kind))
 
@@ -49,7 +49,7 @@ ONE_VALUE = {
 """Fixtures whose loss depends on their value."""
 
 
-def _breaches(source: str, target: str, kind: str) -> Iterator[str]:
+def _breaches(source: fb.Format, target: fb.Format, kind: str) -> Iterator[str]:
     for sample in _samples(source, kind):
         if sample.id in ONE_VALUE:
             continue
@@ -63,14 +63,14 @@ def _breaches(source: str, target: str, kind: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_every_loss_is_reported_every_report_is_true_and_round_trips_agree(source: str, target: str, kind: str) -> None:
+def test_every_loss_is_reported_every_report_is_true_and_round_trips_agree(source: fb.Format, target: fb.Format, kind: str) -> None:
     """Laws 1, 2 and 4: a change of any leaf is visible; a reported value has no effect; a round trip restores the meaning."""
     assert list(_breaches(source, target, kind))[:10] == []
 
 
 @pytest.mark.parametrize("kind", ["request", "response"])
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_the_loss_of_an_unknown_key_is_reported(source: str, target: str, kind: str) -> None:
+def test_the_loss_of_an_unknown_key_is_reported(source: fb.Format, target: fb.Format, kind: str) -> None:
     """Law 1 for future fields: a new key in any object of a fixture is in the output or the report, or is rejected."""
     results = []
     for sample in shipped(source, kind):
@@ -81,7 +81,7 @@ def test_the_loss_of_an_unknown_key_is_reported(source: str, target: str, kind: 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("format", formats.FORMATS)
-def test_a_body_in_the_same_format_stays_as_it_is(format: str, kind: str) -> None:
+def test_a_body_in_the_same_format_stays_as_it_is(format: fb.Format, kind: str) -> None:
     """Law 3: unknown fields, nulls and unknown blocks included; no losses, no additions."""
     assert [
         breach for sample in _samples(format, kind) for breach in unchanged_in_its_format(sample.body, format, sample.convert)
@@ -90,7 +90,7 @@ def test_a_body_in_the_same_format_stays_as_it_is(format: str, kind: str) -> Non
 
 @pytest.mark.parametrize("kind", ["request", "response", "models"])
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_the_vendors_types_accept_every_conversion(source: str, target: str, kind: str) -> None:
+def test_the_vendors_types_accept_every_conversion(source: fb.Format, target: fb.Format, kind: str) -> None:
     """Law 5: the official SDK must accept the output."""
     results = []
     for sample in _samples(source, kind):
@@ -101,7 +101,7 @@ def test_the_vendors_types_accept_every_conversion(source: str, target: str, kin
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_the_same_input_gives_the_same_bytes_and_is_not_changed(source: str, target: str) -> None:
+def test_the_same_input_gives_the_same_bytes_and_is_not_changed(source: fb.Format, target: fb.Format) -> None:
     """Law 14: prompt caches and tests depend on it."""
     for kind in KINDS:
         for sample in _samples(source, kind)[:40]:
@@ -115,7 +115,7 @@ def test_the_same_input_gives_the_same_bytes_and_is_not_changed(source: str, tar
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_usage_adds_up(source: str, target: str) -> None:
+def test_usage_adds_up(source: fb.Format, target: fb.Format) -> None:
     """Law 11: no count is negative, parts are within their whole, and the total is the sum."""
     for sample in _samples(source, "response"):
         converted = sample.convert(sample.body, target)
@@ -158,7 +158,7 @@ def _frozen(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("source", formats.FORMATS)
-def test_a_conversion_changes_no_input_and_does_no_io(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_conversion_changes_no_input_and_does_no_io(source: fb.Format, monkeypatch: pytest.MonkeyPatch) -> None:
     """Law 14: callers share and cache bodies, and a URL in a body is not fetched."""
     for name in ("socket", "create_connection", "getaddrinfo"):
         monkeypatch.setattr(socket, name, _refuse)
@@ -170,7 +170,7 @@ def test_a_conversion_changes_no_input_and_does_no_io(source: str, monkeypatch: 
         assert list(fb.replay_response(_frozen(sample.body), source=source)) == list(fb.replay_response(sample.body, source=source))
 
 
-def parts_of_usage(usage: ir.Usage, target: str) -> tuple[int, ...]:
+def parts_of_usage(usage: ir.Usage, target: fb.Format) -> tuple[int, ...]:
     """Return the counts that are parts of others; one format has no count of cache writes, and reports it."""
     parts = (usage.cache_read or 0, usage.reasoning or 0)
     return parts if target == "generate_content" else (*parts, usage.cache_write or 0)
@@ -233,7 +233,7 @@ def test_arguments_keep_their_notation_between_formats_with_text_arguments() -> 
 def test_the_laws_detect_an_unreported_loss() -> None:
     """The test of the law: it detects an output that ignores a leaf."""
 
-    def forgetful(body: Any, target: str) -> fb.Converted:
+    def forgetful(body: Any, target: fb.Format) -> fb.Converted:
         return fb.convert_request(
             {**body, "messages": [{"role": "user", "content": "x"}]}, source="chat_completions", target=target
         )

@@ -18,7 +18,7 @@ from tests.support.laws import Sample, recorded, shipped
 
 SAMPLING = frozenset({"temperature", "top_p", "top_k"})
 TEXT_AND_IMAGES: frozenset[MediaKind] = frozenset({"text", "image"})
-MODELS: dict[str, tuple[str, fb.ModelFacts]] = {
+MODELS: dict[str, tuple[fb.Format, fb.ModelFacts]] = {
     "claude-sonnet-4-5": ("messages", fb.ModelFacts(output_limit=64_000, reasoning="budget", budgets=(1024, None))),
     "claude-opus-4-6": (
         "messages",

@@ -34,7 +34,7 @@ TWICE: dict[ir.Format, list[int]] = {
 
 
 def _events(format: ir.Format) -> list[bytes]:
-    source = "messages" if format != "messages" else "responses"
+    source: ir.Format = "messages" if format != "messages" else "responses"
     answer = next(each.body for each in fixtures.fixtures("response", source) if each.stem == "tools_parallel")
     end = GRAMMARS[format].line_end * 2
     stream = b"".join(fb.replay_response(answer, source=source, target=format))
@@ -42,7 +42,7 @@ def _events(format: ir.Format) -> list[bytes]:
 
 
 @pytest.mark.parametrize(("format", "name", "moves"), MACHINES, ids=lambda value: value if isinstance(value, str) else "")
-def test_every_state_can_be_reached_and_is_described(format: str, name: str, moves: Moves) -> None:
+def test_every_state_can_be_reached_and_is_described(format: fb.Format, name: str, moves: Moves) -> None:
     """A state that no other state leads to, or without a row, is a mistake in the table."""
     reached = {next(iter(moves))} | {following for words in moves.values() for following in words.values()}
 

@@ -26,7 +26,7 @@ CUT_SHORT = "vercel-ai--responses-openai-image-generation-tool-1"
 
 @requires_corpus
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_the_official_client_reads_every_recorded_stream_as_we_do(source: str, target: str) -> None:
+def test_the_official_client_reads_every_recorded_stream_as_we_do(source: fb.Format, target: fb.Format) -> None:
     """A user of an official client over a bridge gets the answer that the bridge reports, and an error if there was one."""
     result = [
         f"{entry.path}: {fault}"
@@ -46,7 +46,7 @@ UNREADABLE = {
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_the_official_client_reads_every_fixture_as_we_do(source: str, target: str) -> None:
+def test_the_official_client_reads_every_fixture_as_we_do(source: fb.Format, target: fb.Format) -> None:
     """Every hard case, converted, is an answer or an error to the vendor's client; small ones are also read byte by byte."""
     wanted = [each for each in shipped(source) if target != "messages" or each.id.rpartition("-")[0] not in UNREADABLE]
 
@@ -55,7 +55,7 @@ def test_the_official_client_reads_every_fixture_as_we_do(source: str, target: s
 
 @pytest.mark.parametrize("name", ["reasoning_signed", "reasoning_redacted", "reasoning_between_tools", "reasoning_empty_signed"])
 @pytest.mark.parametrize("via", ["chat_completions", "responses", "generate_content"])
-def test_an_answer_accumulated_by_a_client_returns_every_token_with_its_reasoning(via: str, name: str) -> None:
+def test_an_answer_accumulated_by_a_client_returns_every_token_with_its_reasoning(via: fb.Format, name: str) -> None:
     """The vendor rejects a reasoning part whose token is missing, changed or separate:
 
     in the second turn of every conversation with tools.
@@ -71,7 +71,7 @@ def test_an_answer_accumulated_by_a_client_returns_every_token_with_its_reasonin
     assert reasoning == [block for block in sent if block["type"] in ("thinking", "redacted_thinking")]
 
 
-def _next_turn(answer: Any, via: str) -> Any:
+def _next_turn(answer: Any, via: fb.Format) -> Any:
     """Write the request of the next turn, as an application does with the answer of its client."""
     question = {"role": "user", "content": "And now?"}
     if via == "chat_completions":
@@ -91,7 +91,7 @@ def _next_turn(answer: Any, via: str) -> Any:
     return {"contents": [ask, {"role": "model", "parts": parts}, *([{"role": "user", "parts": items}] if items else []), ask]}
 
 
-def _faults(entry: Entry | Stream, target: str) -> Iterator[str]:
+def _faults(entry: Entry | Stream, target: fb.Format) -> Iterator[str]:
     converter = fb.StreamConverter(source=entry.format, target=target)
     try:
         converted = converter.feed(entry.data if isinstance(entry, Stream) else entry.bytes()) + converter.finish()
@@ -112,7 +112,7 @@ def _faults(entry: Entry | Stream, target: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("stem", ["text_plain", "text_parts", "tools_parallel", "finish_length", "usage_cached_reasoning"])
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_the_official_client_reads_a_replay_as_the_answer(format: str, stem: str) -> None:
+def test_the_official_client_reads_a_replay_as_the_answer(format: fb.Format, stem: str) -> None:
     """A cached answer is streamed to a user who requested a stream; some clients require the names of events."""
     body = next(each.body for each in fixtures("response", format) if each.stem == stem)
 
@@ -124,7 +124,9 @@ def test_the_official_client_reads_a_replay_as_the_answer(format: str, stem: str
 @pytest.mark.parametrize("numbers", [(None, None), (0, 0), (1, 1), (None, 0)], ids=str)
 @pytest.mark.parametrize("source", ["chat_completions", "generate_content"])
 @pytest.mark.parametrize("target", ["chat_completions", "generate_content"])
-def test_choices_without_an_index_stay_apart_in_a_replay(source: str, target: str, numbers: tuple[int | None, ...]) -> None:
+def test_choices_without_an_index_stay_apart_in_a_replay(
+    source: fb.Format, target: fb.Format, numbers: tuple[int | None, ...]
+) -> None:
     """Servers leave out the indexes of choices, or repeat one; a stream assigns texts to choices by them."""
     events = [{} if number is None else {"index": number} for number in numbers]
     texts = ["Rome", "Oslo"]

@@ -44,12 +44,12 @@ from tests.support.stream_laws import (
 
 
 @cache
-def _streams(format: str) -> tuple[Stream, ...]:
+def _streams(format: fb.Format) -> tuple[Stream, ...]:
     return (*shipped(format), *recorded(format))
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_no_fixture_is_refused(source: str, target: str) -> None:
+def test_no_fixture_is_refused(source: fb.Format, target: fb.Format) -> None:
     """The laws skip a stream that raises; another one that raises would hide a defect."""
     failed = set()
     for each in shipped(source):
@@ -64,19 +64,19 @@ def test_no_fixture_is_refused(source: str, target: str) -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_every_loss_of_a_stream_is_reported(source: str, target: str) -> None:
+def test_every_loss_of_a_stream_is_reported(source: fb.Format, target: fb.Format) -> None:
     """Law 1: a change of any leaf of any event is visible; in the same format in the accumulated answer."""
     assert [breach for each in _streams(source) for breach in nothing_is_silent(each, target)][:10] == []
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_unknown_fields_of_a_stream_are_reported(source: str, target: str) -> None:
+def test_unknown_fields_of_a_stream_are_reported(source: fb.Format, target: fb.Format) -> None:
     """Law 1 for future fields, in any event."""
     assert [breach for each in shipped(source) for breach in unknown_is_reported(each, target)][:10] == []
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_a_same_format_stream_is_unchanged(format: str) -> None:
+def test_a_same_format_stream_is_unchanged(format: fb.Format) -> None:
     """Law 3: the same events, unknown ones, padding and those after an error included.
 
     Exceptions: the client of generate_content cannot read ``[DONE]``, and an error of another shape is followed by one of the format, or
@@ -103,7 +103,7 @@ def _value(data: bytes) -> Any:
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_streamed_or_whole_it_is_the_same_answer(source: str, target: str) -> None:
+def test_streamed_or_whole_it_is_the_same_answer(source: fb.Format, target: fb.Format) -> None:
     """Law 6: a converted stream, collected, is the conversion of the collected stream."""
     breaches = [stream_and_whole_agree(each, target) for each in _streams(source)]
 
@@ -117,7 +117,7 @@ FOLDED_OTHERWISE = {
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_streamed_or_folded_it_is_the_same_answer(source: str, target: str) -> None:
+def test_streamed_or_folded_it_is_the_same_answer(source: fb.Format, target: fb.Format) -> None:
     """Law 6 for a user who stores the answer of the source's client: the next request is that of a user who read the stream."""
     breaches = [stream_and_fold_agree(each, target) for each in _streams(source) if each.id not in FOLDED_OTHERWISE]
 
@@ -126,7 +126,7 @@ def test_streamed_or_folded_it_is_the_same_answer(source: str, target: str) -> N
 
 @pytest.mark.parametrize("target", fb.FORMATS)
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_an_answer_replayed_and_collected_is_the_answer(source: str, target: str) -> None:
+def test_an_answer_replayed_and_collected_is_the_answer(source: fb.Format, target: fb.Format) -> None:
     """Law 6: ``collect(replay(response)) == response``, byte for byte in the same format."""
     for sample in (*laws.shipped(source, "response"), *laws.recorded(source, "response")):
         whole = fb.convert_response(sample.body, source=source, target=target)
@@ -151,9 +151,9 @@ SPLITS = (1, 7, 64)
 
 
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_cuts_of_the_bytes_do_not_matter(source: str) -> None:
+def test_cuts_of_the_bytes_do_not_matter(source: fb.Format) -> None:
     """Law 7: the output is the same for a split inside a character, a line end or a field name."""
-    target = "messages" if source != "messages" else "responses"
+    target: fb.Format = "messages" if source != "messages" else "responses"
     for each in shipped(source):
         whole = convert(each.data, source, target)
 
@@ -161,7 +161,7 @@ def test_cuts_of_the_bytes_do_not_matter(source: str) -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_variants_of_the_framing_do_not_matter(source: str, target: str) -> None:
+def test_variants_of_the_framing_do_not_matter(source: fb.Format, target: fb.Format) -> None:
     """Law 7: LF, CR, CRLF, a byte order mark, comments, several data lines, and a last event without its blank line."""
     for each in shipped(source):
         rewritten = write(read(each.data))
@@ -186,7 +186,7 @@ def _in_lines(data: bytes, name: str) -> bytes:
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_every_converted_stream_is_grammatical(source: str, target: str) -> None:
+def test_every_converted_stream_is_grammatical(source: fb.Format, target: fb.Format) -> None:
     """Law 8: one start, one end, indexes without gaps, and everything once."""
     for each in _streams(source):
         try:
@@ -198,22 +198,22 @@ def test_every_converted_stream_is_grammatical(source: str, target: str) -> None
 
 
 @cache
-def _ten(format: str) -> tuple[Stream, ...]:
+def _ten(format: fb.Format) -> tuple[Stream, ...]:
     """Return the ten shortest streams with a good end and different content."""
     good = [each for each in shipped(format) if "error" not in each.id and "failed" not in each.id and len(each.data) > 700]
     return tuple(sorted(good, key=lambda each: len(each.data))[:10])
 
 
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_a_truncation_at_any_byte_is_no_end(source: str) -> None:
+def test_a_truncation_at_any_byte_is_no_end(source: fb.Format) -> None:
     """Law 9: at every byte of ten streams there is an error, and never a normal finish."""
-    target = "responses" if source != "responses" else "messages"
+    target: fb.Format = "responses" if source != "responses" else "messages"
 
     assert [breach for each in _ten(source) for breach in ends_too_early(each, target, range(end_of(each)))][:5] == []
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_a_truncation_between_events_is_no_end_in_any_target(source: str, target: str) -> None:
+def test_a_truncation_between_events_is_no_end_in_any_target(source: fb.Format, target: fb.Format) -> None:
     """Law 9: the connection breaks after an event."""
     problems = []
     for each in shipped(source):
@@ -225,13 +225,13 @@ def test_a_truncation_between_events_is_no_end_in_any_target(source: str, target
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_a_truncation_within_an_event_is_no_end_even_after_a_finish_reason(source: str, target: str) -> None:
+def test_a_truncation_within_an_event_is_no_end_even_after_a_finish_reason(source: fb.Format, target: fb.Format) -> None:
     """Law 9: the incomplete event may have been anything, also after a finish reason: more text, usage, an error."""
     assert [breach for each in shipped(source) for breach in ends_too_early(each, target, tears(each))][:5] == []
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_a_closed_truncated_stream_has_one_end(source: str, target: str) -> None:
+def test_a_closed_truncated_stream_has_one_end(source: fb.Format, target: fb.Format) -> None:
     """Law 9: ``on_truncated="close"`` gives a stream that the target's client reads to its end, wherever it was truncated."""
     problems = []
     for each in shipped(source):
@@ -242,7 +242,7 @@ def test_a_closed_truncated_stream_has_one_end(source: str, target: str) -> None
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_an_error_event_never_becomes_a_normal_end(source: str, target: str) -> None:
+def test_an_error_event_never_becomes_a_normal_end(source: fb.Format, target: fb.Format) -> None:
     """Law 9: the target's reader raises too, with the same message."""
     for each in _streams(source):
         converter = fb.StreamConverter(source=source, target=target)
@@ -260,13 +260,13 @@ def test_an_error_event_never_becomes_a_normal_end(source: str, target: str) -> 
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_nothing_is_held_back(source: str, target: str) -> None:
+def test_nothing_is_held_back(source: fb.Format, target: fb.Format) -> None:
     """Law 10: content that the target can express is emitted in the feed that brings it."""
     assert [breach for each in _streams(source) for breach in held_back(each, target)][:5] == []
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_usage_of_a_stream_adds_up(source: str, target: str) -> None:
+def test_usage_of_a_stream_adds_up(source: fb.Format, target: fb.Format) -> None:
     """Law 11: input and output survive, and no count is negative."""
     for each in _streams(source):
         try:
@@ -289,7 +289,7 @@ def test_usage_of_a_stream_adds_up(source: str, target: str) -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), [("chat_completions", "responses"), ("responses", "chat_completions")])
-def test_streamed_arguments_keep_their_notation_between_formats_with_text_arguments(source: str, target: str) -> None:
+def test_streamed_arguments_keep_their_notation_between_formats_with_text_arguments(source: fb.Format, target: fb.Format) -> None:
     """Law 12: key order, big integers and number notation survive, and text that is no JSON is not repaired."""
     for each in _streams(source):
         try:
@@ -301,7 +301,7 @@ def test_streamed_arguments_keep_their_notation_between_formats_with_text_argume
         assert _arguments(result, target) == _arguments(collected, source), each
 
 
-def _arguments(body: Any, format: str) -> list[Any]:
+def _arguments(body: Any, format: fb.Format) -> list[Any]:
     answer = formats.load(format).decode_response(check(body, format, "response"))
     return [part.arguments for part in answer.choices[0].parts if type(part).__name__ == "ToolCall"]  # type: ignore[union-attr]
 
@@ -337,7 +337,7 @@ def answers(draw: st.DrawFn) -> Any:
     return head | {"content": content, "stop_reason": reason, "stop_sequence": None, "usage": usage}
 
 
-def _oddly(data: bytes, format: str, draw: Callable[[st.SearchStrategy[Any]], Any]) -> bytes:
+def _oddly(data: bytes, format: fb.Format, draw: Callable[[st.SearchStrategy[Any]], Any]) -> bytes:
     """Change a stream as real servers do, without changing its content."""
     output = b""
     for event in read(data):
@@ -359,7 +359,7 @@ def _oddly(data: bytes, format: str, draw: Callable[[st.SearchStrategy[Any]], An
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(answer=answers(), data=st.data())
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_generated_streams_keep_the_laws(source: str, answer: Any, data: st.DataObject) -> None:
+def test_generated_streams_keep_the_laws(source: fb.Format, answer: Any, data: st.DataObject) -> None:
     """Laws 6, 7, 8 and 14 for generated streams, with the quirks of real servers, split anywhere."""
     rewritten = b"".join(fb.replay_response(answer, source="messages", target=source))
     stream = _oddly(rewritten, source, data.draw)
@@ -413,7 +413,7 @@ REPORTED_OTHERWISE = {
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_the_report_of_a_stream_is_that_of_its_whole_answer(source: str, target: str) -> None:
+def test_the_report_of_a_stream_is_that_of_its_whole_answer(source: fb.Format, target: fb.Format) -> None:
     """Law 2: pointers, codes and values are the same if the events certainly add up to one answer.
 
     Exceptions are values that came after their text was sent, which the whole answer has, and repeated values, which it has once.

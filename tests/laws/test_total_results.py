@@ -24,13 +24,13 @@ INVALID_UTF_8 = b"\xe9"
 
 
 @cache
-def _samples(format: str, kind: str) -> tuple[Sample, ...]:
+def _samples(format: fb.Format, kind: str) -> tuple[Sample, ...]:
     return (*shipped(format, kind), *recorded(format, kind))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_every_reader_of_a_converted_body_returns_a_value(source: str, target: str, kind: str) -> None:
+def test_every_reader_of_a_converted_body_returns_a_value(source: fb.Format, target: fb.Format, kind: str) -> None:
     """Results are logged, stored and sent to other processes by code without an except clause."""
     for sample in _samples(source, kind):
         result = outcome(sample.convert, json.dumps(sample.body), target)
@@ -39,7 +39,7 @@ def test_every_reader_of_a_converted_body_returns_a_value(source: str, target: s
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_every_reader_of_a_stream_converter_returns_a_value(source: str, target: str) -> None:
+def test_every_reader_of_a_stream_converter_returns_a_value(source: fb.Format, target: fb.Format) -> None:
     """A gateway reads the report of a stream in its middle, after a break, and at its end."""
     for stream in (*shipped_streams(source), *recorded_streams(source)[:6]):
         half = len(stream.data) // 2
@@ -57,7 +57,7 @@ def test_every_reader_of_a_stream_converter_returns_a_value(source: str, target:
     b"\xff\xfe{\x00}\x00", b"\xed\xa0\x80", b"\x80",
 ])  # fmt: skip
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_an_error_body_that_is_not_utf_8_is_converted_and_reported(source: str, target: str, body: bytes) -> None:
+def test_an_error_body_that_is_not_utf_8_is_converted_and_reported(source: fb.Format, target: fb.Format, body: bytes) -> None:
     """A proxy in front of the server writes its page in Latin-1; U+FFFD replaces invalid bytes."""
     converted = fb.convert_error(body, source=source, target=target, status=400)
 
@@ -83,7 +83,7 @@ def test_bytes_that_are_not_utf_8_are_reported_where_they_are(body: bytes, path:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_the_report_does_not_depend_on_a_buffer_that_is_used_again(source: str, kind: str) -> None:
+def test_the_report_does_not_depend_on_a_buffer_that_is_used_again(source: fb.Format, kind: str) -> None:
     """A server may read the next request into the same bytearray before the report of the first is read."""
     for sample in shipped(source, kind):
         for target in fb.FORMATS:

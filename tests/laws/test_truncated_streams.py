@@ -18,7 +18,7 @@ RUN_SECONDS = 60
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_the_python_sdk_raises_for_every_truncated_stream(source: str, target: str) -> None:
+def test_the_python_sdk_raises_for_every_truncated_stream(source: fb.Format, target: fb.Format) -> None:
     """A program must not take half an answer for a whole one, with any method of reading."""
     result = [
         f"{each.id}, {sdk_call}: {outcome}"

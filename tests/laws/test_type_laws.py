@@ -47,7 +47,7 @@ REPORTED_ELSEWHERE = {
 
 
 @cache
-def _samples(source: str, kind: str, *, official: bool) -> tuple[Sample, ...]:
+def _samples(source: fb.Format, kind: str, *, official: bool) -> tuple[Sample, ...]:
     """Return a specimen for each field and member of a type, except rejected ones: the wire models have limits that types do not show."""
     results = []
     for pointer, body in specimens(root(source, kind) if official else wire_model(source, kind)):
@@ -59,7 +59,7 @@ def _samples(source: str, kind: str, *, official: bool) -> tuple[Sample, ...]:
     return tuple(results)
 
 
-def _breaches(sample: Sample, target: str) -> Iterator[Breach]:
+def _breaches(sample: Sample, target: fb.Format) -> Iterator[Breach]:
     result = [
         *nothing_is_silent(sample.body, target, sample.convert, per_place=1),
         *report_is_precise(sample.body, target, sample.convert),
@@ -78,7 +78,7 @@ def _matches(path: str, place: str) -> bool:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_the_loss_of_any_field_of_a_type_is_reported(source: str, target: str, kind: str) -> None:
+def test_the_loss_of_any_field_of_a_type_is_reported(source: fb.Format, target: fb.Format, kind: str) -> None:
     """Laws 1, 2 and 4, before the first server sends the field."""
     samples = (*_samples(source, kind, official=False), *_samples(source, kind, official=True))
     result = [f"{sample}: {breach}" for sample in samples for breach in _breaches(sample, target)]
@@ -89,7 +89,7 @@ def test_the_loss_of_any_field_of_a_type_is_reported(source: str, target: str, k
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_what_one_vendors_types_accept_the_others_accept_converted(source: str, target: str, kind: str) -> None:
+def test_what_one_vendors_types_accept_the_others_accept_converted(source: fb.Format, target: fb.Format, kind: str) -> None:
     """Law 5, for each field and member of the source's types."""
     results = []
     for sample in _samples(source, kind, official=True):
@@ -102,7 +102,7 @@ def test_what_one_vendors_types_accept_the_others_accept_converted(source: str, 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("format", formats.FORMATS)
-def test_every_field_of_a_type_is_restored_by_a_round_trip(format: str, kind: str) -> None:
+def test_every_field_of_a_type_is_restored_by_a_round_trip(format: fb.Format, kind: str) -> None:
     """Law 3: a same-format conversion returns the body."""
     samples = (*_samples(format, kind, official=False), *_samples(format, kind, official=True))
 

@@ -23,7 +23,7 @@ def _losses_of(converted: fb.Converted) -> list[tuple[str, str, str, str]]:
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_no_converted_request_breaks_an_untyped_rule(source: str, target: str) -> None:
+def test_no_converted_request_breaks_an_untyped_rule(source: fb.Format, target: fb.Format) -> None:
     """Law 5: the server must accept an output, not only the types."""
     problems = []
     for sample in (*shipped(source, "request"), *recorded(source, "request")):
@@ -44,7 +44,7 @@ def _thinking(**settings: Any) -> fb.ConvertedRequest:
 @pytest.mark.parametrize(
     ("name", "value", "wire"), [("temperature", 0, "temperature"), ("topP", 0.9, "top_p"), ("topK", 5, "top_k")]
 )
-def test_sampling_settings_that_exclude_thinking_are_dropped_and_reported(name: str, value: float, wire: str) -> None:
+def test_sampling_settings_that_exclude_thinking_are_dropped_and_reported(name: str, value: float, wire: fb.Format) -> None:
     """The server answers such a request with 400."""
     result = _thinking(**{name: value})
 
@@ -89,7 +89,7 @@ SEARCH: dict[str, list[Any]] = {
 }
 
 
-def _asked(source: str, choice: Any, tools: list[Any], **settings: Any) -> dict[str, Any]:
+def _asked(source: fb.Format, choice: Any, tools: list[Any], **settings: Any) -> dict[str, Any]:
     """Return a request with a choice among tools, in its format."""
     request = {"tools": tools} if tools else {}
     if source == "generate_content":
@@ -109,7 +109,7 @@ def _choices_of(body: dict[str, Any]) -> set[str]:
 
 @pytest.mark.parametrize("choice", ["auto", "none"])
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_choices_auto_and_none_without_tools_are_omitted_without_a_loss(source: str, target: str, choice: str) -> None:
+def test_choices_auto_and_none_without_tools_are_omitted_without_a_loss(source: fb.Format, target: fb.Format, choice: str) -> None:
     """Frameworks send the choice in every request, and the servers reject it without tools."""
     converted = fb.convert_request(_asked(source, choice, []), source=source, target=target, model="m")
 
@@ -118,7 +118,7 @@ def test_choices_auto_and_none_without_tools_are_omitted_without_a_loss(source: 
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_choice_required_without_tools_is_a_loss(source: str, target: str) -> None:
+def test_choice_required_without_tools_is_a_loss(source: fb.Format, target: fb.Format) -> None:
     """The answer may have no call."""
     converted = fb.convert_request(_asked(source, "required", []), source=source, target=target, model="m")
 
@@ -129,7 +129,7 @@ def test_choice_required_without_tools_is_a_loss(source: str, target: str) -> No
 
 @pytest.mark.parametrize("target", ["chat_completions", "generate_content"])
 @pytest.mark.parametrize("source", SEARCH)
-def test_a_tool_choice_that_does_not_apply_to_the_tools_is_omitted(source: str, target: str) -> None:
+def test_a_tool_choice_that_does_not_apply_to_the_tools_is_omitted(source: fb.Format, target: fb.Format) -> None:
     """In these formats the search is no tool that a choice applies to; it is excluded by its absence."""
     if source == target:
         return
@@ -145,7 +145,7 @@ def test_a_tool_choice_that_does_not_apply_to_the_tools_is_omitted(source: str, 
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages"])
-def test_parallel_tool_calls_is_dropped_with_the_tools(target: str) -> None:
+def test_parallel_tool_calls_is_dropped_with_the_tools(target: fb.Format) -> None:
     """There are no calls at all."""
     body = _asked("responses", "auto", [], parallel_tool_calls=False)
 
@@ -171,7 +171,8 @@ def test_a_choice_among_subsequent_tools_is_kept() -> None:
     ]}  # fmt: skip
     body = _asked("responses", "required", []) | {"input": [{"role": "user", "content": "x"}, added]}
 
-    for target, choice in (("messages", {"type": "any"}), ("chat_completions", "required")):
+    choices: dict[fb.Format, Any] = {"messages": {"type": "any"}, "chat_completions": "required"}
+    for target, choice in choices.items():
         assert fb.convert_request(body, source="responses", target=target).body["tool_choice"] == choice
 
 
@@ -278,7 +279,7 @@ def test_a_thinking_budget_stays_if_no_required_reasoning_is_missing(contents: l
 
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
-def test_the_second_tool_of_a_name_is_renamed_and_its_calls_are_restored(target: str) -> None:
+def test_the_second_tool_of_a_name_is_renamed_and_its_calls_are_restored(target: fb.Format) -> None:
     """Some servers accept two, others reject the request."""
     tools = [{"type": "function", "function": {"name": name, "description": name}} for name in ("f", "f", "f_2")]
     request = fb.convert_request({"model": "m", "messages": ASKED, "tools": tools}, source="chat_completions", target=target)
@@ -312,7 +313,7 @@ def test_a_function_with_the_name_of_a_server_tool_is_renamed() -> None:
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "generate_content"])
-def test_top_logprobs_is_omitted_if_logprobs_are_not_requested(target: str) -> None:
+def test_top_logprobs_is_omitted_if_logprobs_are_not_requested(target: fb.Format) -> None:
     """The server rejects one without the other, and the answer would have none anyway."""
     body = {"model": "m", "input": "x", "top_logprobs": 3}
     request = body | {"include": ["message.output_text.logprobs"]}
@@ -334,7 +335,7 @@ every_direction = pytest.mark.parametrize(
 )
 
 
-def agents(format: str) -> Iterator[Sample]:
+def agents(format: fb.Format) -> Iterator[Sample]:
     """Yield the requests of coding agents in a format."""
     for line in (AGENTS / "index.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
@@ -357,26 +358,28 @@ def refused(samples: Iterable[Sample], target: Any) -> list[str]:
             continue
         assert isinstance(converted, fb.ConvertedRequest)
         for rule, failure in broken_rules(target, converted.body, Facts(model=converted.model)):
+            if vendor_rules.is_omission(rule.name, sample.body, converted.losses):
+                continue
             problems.append(f"{sample}: {rule.name}: {failure.message[:120]}")
     return problems
 
 
 @every_direction
-def test_no_vendor_rejects_a_converted_fixture(source: str, target: str) -> None:
+def test_no_vendor_rejects_a_converted_fixture(source: fb.Format, target: fb.Format) -> None:
     """The server must accept an output, not only the types."""
     assert refused(shipped(source, "request"), target) == []
 
 
 @requires_corpus
 @every_direction
-def test_no_vendor_rejects_a_converted_recording(source: str, target: str) -> None:
+def test_no_vendor_rejects_a_converted_recording(source: fb.Format, target: fb.Format) -> None:
     """Real callers send values that no fixture has."""
     assert refused(recorded(source, "request"), target) == []
 
 
 @requires_agents
 @every_direction
-def test_no_vendor_rejects_the_converted_request_of_an_agent(source: str, target: str) -> None:
+def test_no_vendor_rejects_the_converted_request_of_an_agent(source: fb.Format, target: fb.Format) -> None:
     """An agent over a bridge stops at the first step that is rejected."""
     assert refused(agents(source), target) == []
 

@@ -39,6 +39,7 @@ def test_every_canonical_type_is_described() -> None:
     aliases = {
         "Format",
         "FormatName",
+        "RegisteredName",
         "JsonObject",
         "JsonValue",
         "Node",

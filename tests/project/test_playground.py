@@ -89,7 +89,7 @@ def playground(browser: Any, address: str) -> Any:
     return page
 
 
-def _convert(page: Any, text: str, target: str, source: str = "", kind: str = "") -> None:
+def _convert(page: Any, text: str, target: fb.Format, source: str = "", kind: str = "") -> None:
     """Paste a body, choose the formats and convert with the keyboard."""
     page.select_option("#pg-source", source)
     page.select_option("#pg-target", target)
@@ -107,7 +107,7 @@ def _body(page: Any) -> str:
 
 
 @pytest.mark.parametrize("target", fb.FORMATS[1:])
-def test_the_browser_converts_a_body_as_the_library_does(playground: Any, target: str) -> None:
+def test_the_browser_converts_a_body_as_the_library_does(playground: Any, target: fb.Format) -> None:
     """A user compares the formats before the installation."""
     expected = fb.convert_request(REQUEST, source="chat_completions", target=target)
 

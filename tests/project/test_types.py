@@ -6,6 +6,7 @@ import ast
 import importlib
 import inspect
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from formatbridge import testing
 
 ROOT = Path(__file__).parents[2]
 EXPECTED = ROOT / "tests" / "support" / "types_expected.py"
+REJECTED = ROOT / "tests" / "support" / "types_rejected.py"
 EXAMPLES = ROOT / "examples"
 WITHOUT_TYPES = {"convert_partition.py", "dask_convert.py", "ray_convert.py", "spark_convert.py"}
 """Examples that use packages without types, such as pyarrow."""
@@ -66,6 +68,36 @@ def test_pyright_infers_the_expected_types(path: Path, pyright: list[str], tmp_p
     done = subprocess.run([*pyright, "-p", str(tmp_path)], capture_output=True, text=True, timeout=300, check=False)
 
     assert done.returncode == 0, done.stdout
+
+
+def test_mypy_rejects_a_misspelt_format() -> None:
+    """The error is visible in the editor, not with the first call. Each marked line has an error, and no other line."""
+    pytest.importorskip("mypy")
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-pretty", str(REJECTED)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+
+    assert _lines_with_errors(done.stdout, r":(\d+): error:") == _marked_lines(REJECTED)
+
+
+def test_pyright_rejects_a_misspelt_format(pyright: list[str], tmp_path: Path) -> None:
+    """The same for the other type checker."""
+    shutil.copy(REJECTED, tmp_path)
+    settings = {"include": [REJECTED.name], "extraPaths": [str(ROOT / "src")], "typeCheckingMode": "strict"}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings), encoding="utf-8")
+
+    done = subprocess.run([*pyright, "-p", str(tmp_path)], capture_output=True, text=True, timeout=300, check=False)
+
+    assert _lines_with_errors(done.stdout, r":(\d+):\d+ - error:") == _marked_lines(REJECTED)
+
+
+def _lines_with_errors(output: str, pattern: str) -> list[int]:
+    """Return the numbers of the lines that a type checker reports."""
+    return sorted({int(number) for number in re.findall(pattern, output)})
+
+
+def _marked_lines(path: Path) -> list[int]:
+    """Return the numbers of the lines with the mark ``# error``."""
+    return [number for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1) if line.endswith("# error")]
 
 
 @pytest.mark.parametrize("value", CLASSES.values(), ids=CLASSES)

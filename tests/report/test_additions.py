@@ -51,7 +51,9 @@ def _added(converted: fb.Converted) -> dict[str, Any]:
 
 @pytest.mark.parametrize("target", fb.FORMATS)
 @pytest.mark.parametrize(("source", "body"), [("generate_content", UNNAMED), ("chat_completions", LEGACY)])
-def test_a_generated_call_id_is_reported_at_the_call_and_at_its_result(source: str, body: dict[str, Any], target: str) -> None:
+def test_a_generated_call_id_is_reported_at_the_call_and_at_its_result(
+    source: fb.Format, body: dict[str, Any], target: fb.Format
+) -> None:
     """A user who searches for the origin of an id finds it in the report."""
     if source == target:
         return
@@ -62,7 +64,7 @@ def test_a_generated_call_id_is_reported_at_the_call_and_at_its_result(source: s
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "generate_content"])
-def test_a_generated_id_of_a_result_without_a_call_is_reported(target: str) -> None:
+def test_a_generated_id_of_a_result_without_a_call_is_reported(target: fb.Format) -> None:
     """A list of items may begin after the call."""
     body = {"model": "m", "input": [{"type": "function_call_output", "output": "x"}]}
 
@@ -79,7 +81,7 @@ def test_a_generated_id_of_a_result_without_a_call_is_reported(target: str) -> N
         ("chat_completions", {"choices": [{"message": LEGACY["messages"][1], "finish_reason": "function_call"}]}),
     ],
 )
-def test_a_generated_call_id_of_an_answer_is_reported(source: str, body: dict[str, Any], target: str) -> None:
+def test_a_generated_call_id_of_an_answer_is_reported(source: fb.Format, body: dict[str, Any], target: fb.Format) -> None:
     """The next request repeats it."""
     if source == target:
         return
@@ -103,7 +105,7 @@ def test_a_generated_call_id_of_an_answer_is_reported(source: str, body: dict[st
         ("generate_content", {"modelVersion": "m"}),
     ],
 )
-def test_a_generated_end_is_reported(source: str, body: dict[str, Any], target: str) -> None:
+def test_a_generated_end_is_reported(source: fb.Format, body: dict[str, Any], target: fb.Format) -> None:
     """A user who reads an end that the source did not have takes half an answer for a whole one."""
     if source == target:
         return
@@ -114,7 +116,7 @@ def test_a_generated_end_is_reported(source: str, body: dict[str, Any], target: 
 
 
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_an_end_in_the_source_is_no_addition(source: str) -> None:
+def test_an_end_in_the_source_is_no_addition(source: fb.Format) -> None:
     """The source has the value."""
     ended: dict[str, dict[str, Any]] = {
         "chat_completions": {"choices": [{"message": {"content": "x"}, "finish_reason": "stop"}]},
@@ -199,7 +201,7 @@ def test_a_generated_finish_reason_is_an_addition() -> None:
 
 @pytest.mark.parametrize("kind", ["request", "response", "error", "models"])
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_an_addition_has_the_value_of_the_body(source: str, target: str, kind: str) -> None:
+def test_an_addition_has_the_value_of_the_body(source: fb.Format, target: fb.Format, kind: str) -> None:
     """Otherwise a user could not find or undo it."""
     for fixture in fixtures(kind, source):
         converted = fixture.convert(target)
@@ -209,7 +211,7 @@ def test_an_addition_has_the_value_of_the_body(source: str, target: str, kind: s
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_one_reason_for_an_addition_has_one_wording(source: str, target: str) -> None:
+def test_one_reason_for_an_addition_has_one_wording(source: fb.Format, target: fb.Format) -> None:
     """A required and missing value is reported in the same words everywhere."""
     whys = {addition.why for kind in ("request", "response", "models") for each in fixtures(kind, source)
             for addition in each.convert(target).additions}  # fmt: skip

@@ -57,7 +57,7 @@ def shown(value: Any) -> _Page:
     return _Page(value._repr_html_())
 
 
-def converted(body: dict[str, Any], target: str = "messages") -> fb.ConvertedRequest:
+def converted(body: dict[str, Any], target: fb.Format = "messages") -> fb.ConvertedRequest:
     body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]} | body
     return fb.convert_request(body, source="chat_completions", target=target)
 

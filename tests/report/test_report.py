@@ -89,7 +89,7 @@ def test_a_copy_of_a_collected_stream_reports_what_the_original_does(stream: Str
 
 @pytest.mark.parametrize("end", _BREAKS)
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_an_error_of_a_stream_has_the_partial_answer(format: str, end: str) -> None:
+def test_an_error_of_a_stream_has_the_partial_answer(format: fb.Format, end: str) -> None:
     """A worker raises, and its parent reads the part that arrived."""
     answer = next(each.body for each in fixtures("response", format) if each.stem == "tools_parallel")
     stream = b"".join(fb.replay_response(answer, source=format))
@@ -183,7 +183,7 @@ def test_repr_of_a_conversion_does_not_resolve_its_report() -> None:
 
 @pytest.mark.parametrize("target", ["messages", "responses"])
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_a_change_reports_the_new_value(source: str, target: str) -> None:
+def test_a_change_reports_the_new_value(source: fb.Format, target: fb.Format) -> None:
     """It differs from the old value."""
     silent = ("/error/details", "/response/error", "/usage", "/thinking")  # their part is gone, and the rest of them stays
     for kind in ("request", "response", "error"):

@@ -113,7 +113,7 @@ def _responses_answer(**fields: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("target", OTHERS)
-def test_unknown_keys_of_code_output_are_reported(target: str) -> None:
+def test_unknown_keys_of_code_output_are_reported(target: fb.Format) -> None:
     """The logs are converted; unknown fields next to them are not."""
     call = {"type": "code_interpreter_call", "id": "ci_1", "status": "completed", "code": "1", "container_id": "c"}
     body = _responses_answer(output=[call | {"outputs": [{"type": "logs", "logs": "1\n", "new": 1}]}])
@@ -124,7 +124,7 @@ def test_unknown_keys_of_code_output_are_reported(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "responses", "generate_content"])
-def test_unknown_keys_around_an_added_tool_are_reported(target: str) -> None:
+def test_unknown_keys_around_an_added_tool_are_reported(target: fb.Format) -> None:
     """The definition is converted; unknown fields next to it are not."""
     definition = {"name": "f", "input_schema": {"type": "object"}}
     added = {"type": "tool_addition", "tool": {"type": "tool_definition", "definition": definition, "new": 1}}

@@ -161,13 +161,13 @@ def _sse(text: str) -> ServerSentEvent:
     return ServerSentEvent("", _chunk(text), 0)
 
 
-def _streams(format: str) -> list[bytes]:
+def _streams(format: fb.Format) -> list[bytes]:
     decoded = [b"".join(fb.replay_response(each.body, source=format)) for each in fixtures.fixtures("response", format)]
     decoded += [each.data for each in fixtures.streams(format)]
     return decoded + [entry.bytes() for entry in corpus.entries(format, "stream")]
 
 
-def _outcome(chunks: list[bytes], source: str, target: str) -> tuple[Any, ...]:
+def _outcome(chunks: list[bytes], source: fb.Format, target: fb.Format) -> tuple[Any, ...]:
     converter = fb.StreamConverter(source=source, target=target)
     try:
         output = b"".join([converter.feed(chunk) for chunk in chunks])
@@ -179,7 +179,7 @@ def _outcome(chunks: list[bytes], source: str, target: str) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("is_same_format", [False, True], ids=["converted", "passed on"])
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_the_template_changes_no_stream(source: str, is_same_format: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_template_changes_no_stream(source: fb.Format, is_same_format: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Law 17: every stream, recorded or synthetic, has the same bytes, answer and report with the template and without it."""
     target = source if is_same_format else "messages" if source != "messages" else "responses"
     streams = _streams(source)
@@ -194,7 +194,7 @@ def test_the_template_changes_no_stream(source: str, is_same_format: bool, monke
 
 
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_the_decoder_emits_one_delta_for_events_that_matched(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_decoder_emits_one_delta_for_events_that_matched(source: fb.Format, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their deltas were emitted already, so those of the joined event are not used: they must have the same text."""
     decoder: Any = load(source).stream_decoder
     emitted: list[Any] = []
@@ -217,7 +217,7 @@ def test_the_decoder_emits_one_delta_for_events_that_matched(source: str, monkey
 
 
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_most_events_match_with_their_frame(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_most_events_match_with_their_frame(source: fb.Format, monkeypatch: pytest.MonkeyPatch) -> None:
     """A live stream has one event in each read; only the first ones are framed and parsed."""
     events = _events_of(_long_stream(source))
     read: list[bytes] = []
@@ -237,10 +237,10 @@ def test_most_events_match_with_their_frame(source: str, monkeypatch: pytest.Mon
 
 @given(st.data())
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_a_chunk_matches_only_as_one_whole_event(source: str, data: st.DataObject) -> None:
+def test_a_chunk_matches_only_as_one_whole_event(source: fb.Format, data: st.DataObject) -> None:
     """Two events in one read, parts of events, comments and empty lines between them do not match."""
     events = _events_of(_long_stream(source))
-    target = "messages" if source != "messages" else "responses"
+    target: fb.Format = "messages" if source != "messages" else "responses"
     between = data.draw(
         st.dictionaries(st.integers(0, len(events)), st.sampled_from([b": hello\n", b"\n", b"event: ping\n", b"data: "]))
     )
@@ -258,7 +258,7 @@ def _events_of(stream: bytes) -> list[bytes]:
     return [piece for piece in re.split(rb"(?<=\n\n)|(?<=\r\n\r\n)", stream) if piece]
 
 
-def _long_stream(source: str) -> bytes:
+def _long_stream(source: fb.Format) -> bytes:
     """Return a stream of many words, some of which must be escaped."""
     head = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
     deltas: list[Any] = [{"content": f"word{number} é" + "\n" * (number % 7 == 6)} for number in range(40)]
@@ -270,7 +270,7 @@ def _long_stream(source: str) -> bytes:
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_nothing_matches_after_the_end(target: str) -> None:
+def test_nothing_matches_after_the_end(target: fb.Format) -> None:
     """Some servers send more after ``[DONE]``, when the parts are closed."""
     stream = _events_of(_long_stream("chat_completions"))
     values = [*stream[:5], stream[-1], *stream[5:]]

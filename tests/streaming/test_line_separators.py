@@ -32,11 +32,11 @@ ANSWER = {
 }
 
 
-def _body(format: str) -> Any:
+def _body(format: fb.Format) -> Any:
     return fb.convert_response(ANSWER, source="messages", target=format).body
 
 
-def _raw(format: str) -> bytes:
+def _raw(format: fb.Format) -> bytes:
     """Return a stream whose server escapes nothing."""
     result, known = b"", formats.load(format)
     for event in known.unfold_stream(_body(format)):
@@ -47,7 +47,7 @@ def _raw(format: str) -> bytes:
 
 @pytest.mark.parametrize("size", [None, 1, 2, 3])
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_converted_stream_has_no_separator_but_its_line_ends(source: str, target: str, size: int | None) -> None:
+def test_a_converted_stream_has_no_separator_but_its_line_ends(source: fb.Format, target: fb.Format, size: int | None) -> None:
     """Older google-genai clients, and readers of ``iter_lines``, lose the rest of an event; each character has two or three bytes."""
     data = _raw(source)
     pieces = [data] if size is None else [data[at : at + size] for at in range(0, len(data), size)]
@@ -61,7 +61,7 @@ def test_a_converted_stream_has_no_separator_but_its_line_ends(source: str, targ
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_a_same_format_stream_is_equal_after_parsing(format: str) -> None:
+def test_a_same_format_stream_is_equal_after_parsing(format: fb.Format) -> None:
     """Law 3: an escape is another notation of the character."""
     data = _raw(format)
 
@@ -74,7 +74,7 @@ def test_a_same_format_stream_is_equal_after_parsing(format: str) -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_delta_of_a_known_shape_has_none(source: str, target: str) -> None:
+def test_a_delta_of_a_known_shape_has_none(source: fb.Format, target: fb.Format) -> None:
     """Most events of a long stream differ only in their text, and are converted without parsing."""
     pieces = ["first ", "second ", "third ", *TEXT, " last"]
     longer = {
@@ -103,7 +103,7 @@ def test_a_delta_of_a_known_shape_has_none(source: str, target: str) -> None:
 
 @pytest.mark.parametrize("end", ["finish", "abort", "nonsense"])
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_tail_has_none(source: str, target: str, end: str) -> None:
+def test_a_tail_has_none(source: fb.Format, target: fb.Format, end: str) -> None:
     """The tail for responses repeats the answer so far."""
     data = _raw(source)
     converter = fb.StreamConverter(source=source, target=target)
@@ -123,7 +123,7 @@ def test_a_tail_has_none(source: str, target: str, end: str) -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_an_error_has_none(source: str, target: str) -> None:
+def test_an_error_has_none(source: fb.Format, target: fb.Format) -> None:
     """The message of an error may have them too."""
     error = b"data: %b\n\n" % dumps({"error": {"message": TEXT, "code": TEXT, "type": "server_error"}, "more": TEXT})
     converter = fb.StreamConverter(source=source, target=target)
@@ -135,7 +135,7 @@ def test_an_error_has_none(source: str, target: str) -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_replay_has_none(source: str, target: str) -> None:
+def test_a_replay_has_none(source: fb.Format, target: fb.Format) -> None:
     """A cached answer is streamed to the same clients."""
     output = b"".join(fb.replay_response(_body(source), source=source, target=target))
 
@@ -144,7 +144,7 @@ def test_a_replay_has_none(source: str, target: str) -> None:
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_a_transport_writes_none(format: str) -> None:
+def test_a_transport_writes_none(format: fb.Format) -> None:
     """An SDK with such a line splitter reads the relay's stream through it."""
     body = Pieces(_raw("messages"))
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=body))

@@ -361,7 +361,7 @@ def test_ignored_lines_use_no_memory(chunk: bytes) -> None:
 
 @requires_corpus
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_recorded_streams_do_not_depend_on_chunks(format: str) -> None:
+def test_recorded_streams_do_not_depend_on_chunks(format: fb.Format) -> None:
     """Streams of real servers, in both framings: every event is JSON or ``[DONE]``, for chunks of any size."""
     streams = list(entries(format, "stream"))
 

@@ -15,6 +15,7 @@ from functools import cache
 from itertools import combinations, product
 from typing import Any, TypeVar
 
+from formatbridge import ir
 from tests.fixtures import Fixture, fixtures, streams
 from tests.support.stream_laws import read
 
@@ -71,7 +72,7 @@ class Pair:
         return json.dumps(_with(self.fixture.body, self._host.path, items))
 
 
-def pairs(kind: str, format: str) -> Iterator[Pair]:
+def pairs(kind: str, format: ir.FormatName) -> Iterator[Pair]:
     """Yield the pairs of kinds of each place in the bodies of a kind and a format."""
     for place, kinds in _places(kind, format).items():
         for first, second in _paired(kinds, COMMON):
@@ -87,7 +88,7 @@ def _paired(kinds: Sequence[T], count: int) -> Iterator[tuple[T, T]]:
 
 
 @cache
-def _places(kind: str, format: str) -> dict[str, list[Kind]]:
+def _places(kind: str, format: ir.FormatName) -> dict[str, list[Kind]]:
     """Return the kinds of each place, the most frequent ones first."""
     result: dict[str, dict[str, list[Kind]]] = {}
     for fixture in fixtures(kind, format):
@@ -158,7 +159,7 @@ def _numbered_value(key: str, value: Any, number: int, indexes: frozenset[str]) 
 class EventPair:
     """Two kinds of event of a format, or one kind twice."""
 
-    format: str
+    format: ir.FormatName
     first: dict[str, Any]
     second: dict[str, Any]
 
@@ -184,14 +185,14 @@ _PROGRESS = re.compile(r"response\.\w+_call\.\w+$")
 """The progress of a server call, which has one kind for all tools."""
 
 
-def event_pairs(format: str) -> Iterator[EventPair]:
+def event_pairs(format: ir.FormatName) -> Iterator[EventPair]:
     """Yield the pairs of kinds of event of a format."""
     for first, second in _paired(_event_kinds(format), COMMON_EVENTS):
         yield EventPair(format, first, second)
 
 
 @cache
-def _event_kinds(format: str) -> tuple[dict[str, Any], ...]:
+def _event_kinds(format: ir.FormatName) -> tuple[dict[str, Any], ...]:
     """Return the kinds of event, the most frequent ones first."""
     kinds: dict[str, list[dict[str, Any]]] = {}
     for stream in streams(format):
@@ -212,7 +213,7 @@ def _events(data: bytes) -> Iterator[dict[str, Any]]:
             yield value
 
 
-def event_name(format: str, event: dict[str, Any]) -> str:
+def event_name(format: ir.FormatName, event: dict[str, Any]) -> str:
     """Name the kind of an event: its type and what it opens; of an event without a type, the fields of its delta or parts."""
     if format in ("messages", "responses"):
         opened: dict[str, Any] = next(
@@ -226,7 +227,7 @@ def event_name(format: str, event: dict[str, Any]) -> str:
     return " + ".join(sorted({*keys, *calls} - {"index", "role", "delta", "content" if parts else ""}))
 
 
-def _numbered_event(format: str, event: dict[str, Any], number: int) -> dict[str, Any]:
+def _numbered_event(format: ir.FormatName, event: dict[str, Any], number: int) -> dict[str, Any]:
     """Number the ids of an event and the index of its object, which is not that of its choice."""
     if format != "chat_completions":
         body: dict[str, Any] = numbered(event, number, _INDEXES if format != "generate_content" else frozenset())
@@ -238,7 +239,7 @@ def _numbered_event(format: str, event: dict[str, Any], number: int) -> dict[str
     return event | ({"choices": choices} if choices else {})
 
 
-def _frame(format: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _frame(format: ir.FormatName) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the events before and after the alternating ones: those of a stream of plain text."""
     events = list(_events(next(stream.data for stream in streams(format) if stream.stem == "text_plain")))
     if format in ("messages", "responses"):

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails, SchemaValidator
 
+from formatbridge.ir import RegisteredName
 from tests import corpus
 from tests.support import sdk_roots
 from tests.support.sdk_validators import MARK, RIVAL, kind_of, validator
@@ -78,7 +79,7 @@ def baseline_problems(format: str, kind: str) -> frozenset[str]:
 
 def recorded_bodies(format: str, kind: str) -> Iterator[Any]:
     """Yield the recorded bodies that are whole JSON values, the elements of an array one by one; none edited by hand."""
-    for entry in corpus.entries(format, kind):
+    for entry in corpus.entries(RegisteredName(format), kind):
         if entry.framing != "sse" and not entry.is_curated:
             body = entry.json()
             yield from body if isinstance(body, list) else [body]

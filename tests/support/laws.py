@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from formatbridge import formats
+from formatbridge import formats, ir
 from formatbridge.convert.bodies import Converted, ConvertedError, convert_error, convert_models, convert_request, convert_response
 from formatbridge.convert.input import note_malformed, read_answer
 from formatbridge.errors import FormatBridgeError
@@ -46,7 +46,7 @@ class Sample:
     """A body for the laws, with all arguments of its conversion."""
 
     id: str
-    format: str
+    format: ir.FormatName
     kind: str
     body: Any
     model: str | None = None
@@ -55,7 +55,7 @@ class Sample:
     def __str__(self) -> str:
         return self.id
 
-    def convert(self, body: Any, target: str | Target, options: Options | None = None) -> Converted:
+    def convert(self, body: Any, target: ir.FormatName | Target, options: Options | None = None) -> Converted:
         """Convert a body of this sample's format."""
         return _convert(body, self.format, target, self, options)
 
@@ -64,7 +64,7 @@ class Sample:
         return _convert(converted.body, converted.target, self.format, self, None)
 
 
-def _convert(body: Any, source: str, target: str | Target, like: Sample, options: Options | None) -> Converted:
+def _convert(body: Any, source: ir.FormatName, target: ir.FormatName | Target, like: Sample, options: Options | None) -> Converted:
     if like.kind == "request":
         has_model = isinstance(body, dict) and bool(body.get("model"))
         is_named = has_model or "generate_content" not in (source, formats.load(target).name)
@@ -77,7 +77,7 @@ def _convert(body: Any, source: str, target: str | Target, like: Sample, options
     return convert_error(body, source=source, target=target, status=like.status, options=options)
 
 
-def recorded(format: str | None = None, kind: str | None = None) -> Iterator[Sample]:
+def recorded(format: ir.FormatName | None = None, kind: str | None = None) -> Iterator[Sample]:
     """Yield the recorded bodies that are whole, without those of another kind: a single model is no list of models."""
     for entry in entries(format, kind):
         if entry.kind != "stream" and not entry.path.endswith(".sse"):
@@ -96,7 +96,7 @@ def _is_valid(entry: Entry, body: Any) -> bool:
     return True
 
 
-def shipped(format: str | None = None, kind: str | None = None) -> Iterator[Sample]:
+def shipped(format: ir.FormatName | None = None, kind: str | None = None) -> Iterator[Sample]:
     """Yield the fixtures."""
     for each in fixtures(kind, format):
         yield Sample(str(each), each.format, each.kind, each.body, each.model, each.status or 400)
@@ -106,7 +106,7 @@ def through_itself(entry: Sample) -> Convert:
     """Return the conversion of a body to its format through the canonical model, which the public functions never do."""
     format, kind = formats.load(entry.format), cast(Any, entry.kind)
 
-    def convert(body: Any, target: str) -> Converted:
+    def convert(body: Any, target: ir.FormatName) -> Converted:
         assert target == entry.format
         losses, options = Ledger(body, format.field_paths), Options()
         if kind in ("response", "models"):
@@ -132,7 +132,7 @@ def _restates(path: str) -> bool:
     return path.rpartition("/")[2] in RESTATING and not path.endswith("/error/type")
 
 
-def nothing_is_silent(body: Any, target: str | Target, convert: Convert, per_place: int = 2) -> Iterator[Breach]:
+def nothing_is_silent(body: Any, target: ir.FormatName | Target, convert: Convert, per_place: int = 2) -> Iterator[Breach]:
     """Laws 1 and 2: a change of each leaf is in the output or in the report; that of a lost one has no effect.
 
     ``per_place``: the number of leaves that are tried among those that differ only in the indexes of their pointers. In a list of models a
@@ -180,7 +180,7 @@ NEW = "zz_new"
 """A key that no format has."""
 
 
-def nothing_added_is_silent(body: Any, target: str | Target, convert: Convert) -> Iterator[Breach]:
+def nothing_added_is_silent(body: Any, target: ir.FormatName | Target, convert: Convert) -> Iterator[Breach]:
     """Law 1 for unknown fields: a new key in any object is in the output or in the report, or is rejected."""
     base = convert(body, target)
     for above in objects(body):
@@ -206,14 +206,14 @@ def changed(value: Any) -> Any:
 _ENDING = re.compile(r"(https?://[^?#]+/[^?#/]+)(\.\w{2,5})")
 
 
-def unchanged_in_its_format(body: Any, source: str, convert: Convert) -> Iterator[Breach]:
+def unchanged_in_its_format(body: Any, source: ir.FormatName, convert: Convert) -> Iterator[Breach]:
     """Law 3: a body converted to its format is the body."""
     converted = convert(body, source)
     if converted.body != body or converted.losses or converted.additions:
         yield Breach("3 not itself", "", _difference(body, converted.body) or f"{converted.losses} {converted.additions}")
 
 
-def report_is_precise(body: Any, target: str | Target, convert: Convert) -> Iterator[Breach]:
+def report_is_precise(body: Any, target: ir.FormatName | Target, convert: Convert) -> Iterator[Breach]:
     """Law 2: every loss points at an existing value, and no pointer is below a dropped one."""
     converted = convert(body, target)
     for loss in converted.losses:
@@ -234,7 +234,7 @@ def _difference(a: Any, b: Any, path: str = "") -> str:
     return "" if a == b else f"{path}: {repr(a)[:80]} became {repr(b)[:80]}"
 
 
-def there_and_back(body: Any, entry: Sample, target: str) -> Iterator[Breach]:
+def there_and_back(body: Any, entry: Sample, target: ir.FormatName) -> Iterator[Breach]:
     """Law 4: a body that is converted to a target and back has the same meaning, except for the values that the two reports name."""
     there = entry.convert(body, target)
     if isinstance(there, ConvertedError) and entry.kind != "error":

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import formatbridge as fb
+from formatbridge import ir
 
 
 def read_result(converted: fb.Converted) -> None:
@@ -73,7 +74,7 @@ def outcome(call: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
 
 
 def stream_results(
-    chunks: list[bytes], source: str, target: str, options: fb.Options | None = None
+    chunks: list[bytes], source: ir.FormatName, target: ir.FormatName, options: fb.Options | None = None
 ) -> Iterator[fb.StreamConverter]:
     """Yield a converter before its stream, after each piece of it and after its end."""
     converter = fb.StreamConverter(source=source, target=target, options=options)

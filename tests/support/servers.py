@@ -19,30 +19,30 @@ Framing = Literal["close", "length", "chunked"]
 FRAMINGS: tuple[Framing, ...] = ("close", "length", "chunked")
 
 
-def body_of(kind: str, format: str, case: str = "text_plain") -> dict[str, Any]:
+def body_of(kind: str, format: fb.Format, case: str = "text_plain") -> dict[str, Any]:
     """Return the body of a fixture with a model; generate_content has it in its URL."""
     body: dict[str, Any] = json.loads((FIXTURES / kind / format / f"{case}.json").read_text(encoding="utf-8"))["body"]
     return {"model": "m-large", **body} if kind == "requests" else body
 
 
-def answer_of(format: str) -> dict[str, Any]:
+def answer_of(format: fb.Format) -> dict[str, Any]:
     """Return a whole answer."""
     return body_of("responses", format)
 
 
-def stream_of(format: str) -> bytes:
+def stream_of(format: fb.Format) -> bytes:
     """Return the same answer as a stream."""
     return b"".join(fb.replay_response(answer_of(format), source=format))
 
 
-def format_of(path: str) -> str:
+def format_of(path: str) -> fb.Format:
     """Return the format of an endpoint."""
     if "/v1beta/" in path:
         return "generate_content"
     return next(name for end, name in _ENDPOINTS.items() if path.partition("?")[0].endswith(end))
 
 
-_ENDPOINTS = {"/chat/completions": "chat_completions", "/messages": "messages", "/responses": "responses"}
+_ENDPOINTS: dict[str, fb.Format] = {"/chat/completions": "chat_completions", "/messages": "messages", "/responses": "responses"}
 
 
 @dataclass(frozen=True)
@@ -205,7 +205,7 @@ def relay(peer: Peer, request: Received) -> bool:
     return True
 
 
-def read(client: fb.Client, format: str = "messages", via: str | None = None) -> list[Any]:
+def read(client: fb.Client, format: fb.Format = "messages", via: fb.Format | None = None) -> list[Any]:
     """Return all events of a stream."""
     with client.stream(body_of("requests", format), format, via) as stream:
         return list(stream)

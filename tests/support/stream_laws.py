@@ -32,19 +32,19 @@ class Stream:
     """A stream for the laws."""
 
     id: str
-    format: str
+    format: ir.FormatName
     data: bytes
 
     def __str__(self) -> str:
         return self.id
 
 
-def shipped(format: str) -> list[Stream]:
+def shipped(format: ir.FormatName) -> list[Stream]:
     """Return the fixtures of a format."""
     return [Stream(str(each), format, each.data) for each in streams(format)]
 
 
-def recorded(format: str) -> list[Stream]:
+def recorded(format: ir.FormatName) -> list[Stream]:
     """Return the recorded streams of a format without contradictions; none without a corpus."""
     result = [Stream(entry.path, format, entry.bytes()) for entry in entries(format, "stream")]
     return [each for each in result if format != "responses" or not contradicts_itself(each.data)]
@@ -77,7 +77,7 @@ def write(reported: Iterable[ServerSentEvent]) -> bytes:
     return b"".join(encode_event(event.data, event.event or None) for event in reported)
 
 
-def convert(data: bytes, source: str, target: str, size: int | None = None) -> bytes:
+def convert(data: bytes, source: ir.FormatName, target: ir.FormatName, size: int | None = None) -> bytes:
     """Convert a whole stream that arrives in pieces of some size, or at once."""
     pieces = [data] if size is None else [data[at : at + size] for at in range(0, len(data), size)]
     return b"".join(convert_stream(pieces, source=source, target=target))
@@ -86,7 +86,7 @@ def convert(data: bytes, source: str, target: str, size: int | None = None) -> b
 # Law 1.
 
 
-def nothing_is_silent(stream: Stream, target: str) -> Iterator[str]:
+def nothing_is_silent(stream: Stream, target: ir.FormatName) -> Iterator[str]:
     """Law 1: a change of each leaf of each event is in the output or in the report, or is rejected.
 
     A same-format stream is passed on, so there the accumulated answer is compared. Of the leaves of recorded streams that differ only in
@@ -118,7 +118,7 @@ def nothing_is_silent(stream: Stream, target: str) -> Iterator[str]:
             return  # nothing is read behind it
 
 
-def unknown_is_reported(stream: Stream, target: str) -> Iterator[str]:
+def unknown_is_reported(stream: Stream, target: ir.FormatName) -> Iterator[str]:
     """Law 1: an unknown field in any event, or in any delta, is in the output or in the report."""
     emitted = read(stream.data)
     for at, event in enumerate(emitted):
@@ -173,7 +173,7 @@ class _Outcome:
         return (b"" if is_same_format else self.written, self.body, self.losses, self.error)
 
 
-def _outcome(data: bytes, source: str, target: str) -> _Outcome | None:
+def _outcome(data: bytes, source: ir.FormatName, target: ir.FormatName) -> _Outcome | None:
     converter = StreamConverter(source=source, target=target)
     try:
         converted = converter.feed(data) + converter.finish()
@@ -183,7 +183,7 @@ def _outcome(data: bytes, source: str, target: str) -> _Outcome | None:
     return _Outcome(converted, answer.body, answer.losses, converter.error)
 
 
-def _collected(data: bytes, format: str) -> Converted | PartialAnswer:
+def _collected(data: bytes, format: ir.FormatName) -> Converted | PartialAnswer:
     """Return the accumulated answer of a stream in its format. Only there a report has losses: bytes that are passed on lose nothing."""
     try:
         return collect_stream([data], source=format)
@@ -203,7 +203,7 @@ _LAST_COUNTS = frozenset({"usage", "usageMetadata", "finish_reason", "finishReas
 """Members whose last value counts if they are repeated."""
 
 
-def _restates(stream: Stream, target: str, path: str, value: list[JsonObject], at: int) -> bool:
+def _restates(stream: Stream, target: ir.FormatName, path: str, value: list[JsonObject], at: int) -> bool:
     """Return whether a leaf of an event only repeats other leaves, or hides their length.
 
     In the same format the last value of an answer counts, and the last event of responses repeats its deltas.
@@ -307,7 +307,7 @@ def _is_reported(raw: JsonObject, path: str, reported: list[str]) -> bool:
 _URL = re.compile(r'"(?:url|uri)": "([^"]+)"')
 
 
-def stream_and_whole_agree(stream: Stream, target: str) -> str | None:
+def stream_and_whole_agree(stream: Stream, target: ir.FormatName) -> str | None:
     """Law 6: a converted stream, collected, is the conversion of the collected stream, except for facts that a live stream lacks."""
     try:
         whole = collect_stream([stream.data], source=stream.format, target=target).body
@@ -316,7 +316,7 @@ def stream_and_whole_agree(stream: Stream, target: str) -> str | None:
     return _difference(stream, target, whole)
 
 
-def stream_and_fold_agree(stream: Stream, target: str) -> str | None:
+def stream_and_fold_agree(stream: Stream, target: ir.FormatName) -> str | None:
     """Law 6, for a user who collects in the source's format, as its client does, and converts that.
 
     An exception is arguments that are no JSON: a stream has sent them before their end is known.
@@ -349,7 +349,7 @@ def _as_done(stream: Stream) -> bytes:
     return write(emitted) if tokens else stream.data
 
 
-def _difference(stream: Stream, target: str, whole: JsonObject) -> str | None:
+def _difference(stream: Stream, target: ir.FormatName, whole: JsonObject) -> str | None:
     """Return the difference between a collected stream and the whole answer, except reported values that followed their text."""
     converter = StreamConverter(source=stream.format, target=target)
     try:
@@ -388,7 +388,7 @@ def _without_tokens(form: Any, tokens: list[str]) -> Any:
     return form
 
 
-def meaning(body: JsonObject, source: str, target: str) -> Any:
+def meaning(body: JsonObject, source: ir.FormatName, target: ir.FormatName) -> Any:
     """Return the content of a body, except for values that a stream between two formats cannot keep.
 
     A message of chat_completions has no order between kinds, and generate_content writes a call as a whole, so there the content is
@@ -479,7 +479,7 @@ _ENDS: dict[str, frozenset[str]] = {
 }
 
 
-def ends_too_early(stream: Stream, target: str, cuts: Iterable[int]) -> Iterator[str]:
+def ends_too_early(stream: Stream, target: ir.FormatName, cuts: Iterable[int]) -> Iterator[str]:
     """Law 9: a truncated stream raises, and its tail has an error for the target's reader, and nothing else."""
     for cut in cuts:
         converter = StreamConverter(source=stream.format, target=target)
@@ -496,7 +496,7 @@ def ends_too_early(stream: Stream, target: str, cuts: Iterable[int]) -> Iterator
         yield f"{stream.id} -> {target}: cut at {cut} of {len(stream.data)} it ends well"
 
 
-def ends_twice(stream: Stream, target: str, cuts: Iterable[int]) -> Iterator[str]:
+def ends_twice(stream: Stream, target: ir.FormatName, cuts: Iterable[int]) -> Iterator[str]:
     """Law 9: a stream that is closed after its truncation has one beginning and one end."""
     for cut in cuts:
         chunks = [stream.data[:cut]]
@@ -512,7 +512,7 @@ def ends_twice(stream: Stream, target: str, cuts: Iterable[int]) -> Iterator[str
 # Law 10.
 
 
-def held_back(stream: Stream, target: str) -> Iterator[str]:
+def held_back(stream: Stream, target: ir.FormatName) -> Iterator[str]:
     """Law 10: text is emitted in the feed that brings it, and so are arguments if the target has pieces of them.
 
     Exceptions: a part of messages is delayed while another block is open, a call while its name is unknown, and a choice of
@@ -540,7 +540,7 @@ _TEXTS = (ir.Text, ir.Reasoning, ir.Refusal)
 
 
 def _expected_texts(
-    emitted: list[events.Event], open_parts: dict[tuple[int, int], ir.Part], begun: set[int], target: str
+    emitted: list[events.Event], open_parts: dict[tuple[int, int], ir.Part], begun: set[int], target: ir.FormatName
 ) -> list[str]:
     """Return the texts that must be emitted now."""
     expected: list[str] = []

@@ -36,11 +36,11 @@ class Truncated:
     """A stream of ``format`` as its reader gets it, with its tail. ``id``: the source's stream and the number of its events."""
 
     id: str
-    format: str
+    format: fb.Format
     body: bytes
 
 
-def truncated_streams(source: str, target: str) -> Iterator[Truncated]:
+def truncated_streams(source: fb.Format, target: fb.Format) -> Iterator[Truncated]:
     """Yield the conversions of some streams of a format that are truncated after each of their events."""
     answer = fb.convert_response(_ANSWER, source="messages", target=source).body
     message = {each.stem: each.data for each in streams(source) if each.stem in _STEMS}
@@ -53,7 +53,7 @@ def truncated_streams(source: str, target: str) -> Iterator[Truncated]:
             yield Truncated(f"{name} of {source} cut behind {count}", target, body)
 
 
-def _with_tail(data: bytes, source: str, target: str) -> bytes:
+def _with_tail(data: bytes, source: fb.Format, target: fb.Format) -> bytes:
     """Convert with the tail of ``finish``, or of ``abort`` if the answer looks complete and only the connection shows that it is not."""
     finished, aborted = (fb.StreamConverter(source=source, target=target) for _ in range(2))
     output = finished.feed(data)

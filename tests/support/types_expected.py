@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
-from typing import Any, assert_type
+from typing import Any, Literal, assert_type
 
 import httpx
 import httpx2
@@ -28,8 +28,10 @@ def requests(body: bytes) -> None:
 
 
 def other_targets(body: bytes, name: str, spec: fb.FormatSpec, format: fb.Format) -> None:
-    """Without a literal name the model is not known."""
-    assert_type(fb.convert_request(body, target=name), fb.ConvertedRequest[BaseModel])
+    """Without a literal name the model is not known. A registered name, or one from a configuration, is marked as such."""
+    assert_type(fb.convert_request(body, target=fb.RegisteredName(name)), fb.ConvertedRequest[BaseModel])
+    assert_type(fb.convert_request(body, target=fb.Target(fb.RegisteredName(name))), fb.ConvertedRequest[BaseModel])
+    assert_type(fb.convert_request(body, target=fb.Target(spec)).parse(), BaseModel)
     assert_type(fb.convert_request(body, target=spec).parse(), BaseModel)
     assert_type(fb.convert_request(body, target=format).parse(), BaseModel)
 
@@ -78,7 +80,7 @@ async def async_streams(chunks: AsyncIterable[bytes]) -> None:
 
 
 def known_targets(body: bytes, prices: dict[str, Any], custom: fb.Dialect) -> None:
-    """A ``Target`` names a format, so the model of the result is not known to a type checker."""
+    """A ``Target`` with a literal name has the typed models of its format."""
     facts = fb.ModelFacts(output_limit=8192, reasoning="effort", efforts=("low", "high"))
     assert_type(facts.output_limit, int | None)
     assert_type(facts.refuses, frozenset[str])
@@ -87,10 +89,23 @@ def known_targets(body: bytes, prices: dict[str, Any], custom: fb.Dialect) -> No
     assert_type(target.dialect, str | fb.Dialect | None)
     assert_type(fb.dialects.openrouter, fb.Dialect)
     assert_type(custom.rules["messages"], fb.DialectRules)
-    assert_type(fb.convert_request(body, target=target), fb.ConvertedRequest[BaseModel])
-    assert_type(fb.convert_request(body, target=fb.Target("messages", dialect=custom)).body, dict[str, Any])
+    assert_type(target.format, Literal["chat_completions"])
+    assert_type(fb.convert_request(body, target=target), fb.ConvertedRequest[chat.Request])
+    assert_type(fb.convert_request(body, target=fb.Target("messages", dialect=custom)).parse(), messages.Request)
+    assert_type(fb.convert_request(body, target=fb.Target("responses")).parse(), responses.Request)
+    assert_type(fb.convert_request(body, target=fb.Target("generate_content")).parse(), gemini.Request)
+    assert_type(fb.convert_models(body, target=fb.Target("messages")).parse(), messages.ModelList)
+    assert_type(fb.convert_error(body, target=fb.Target("messages"), status=400).parse(), messages.Error)
+    assert_type(fb.StreamConverter(source="messages", target=target).response().parse(), chat.Response)
+    assert_type(fb.Bridge(target, via="messages").open(body), fb.Exchange[chat.Response])
     with fb.Client("https://relay.example", profile=fb.RelayProfile(dialect=custom)) as client:
         assert_type(client.send({}, "messages", via=target).parse(), messages.Response)
+
+
+def names_of_results(body: bytes, converted: fb.Converted[BaseModel], detected: fb.Detection, target: fb.Target) -> None:
+    """The format of a result is accepted as the format of the next call."""
+    assert_type(fb.convert_request(body, source=converted.target, target="messages").parse(), messages.Request)
+    assert_type(fb.convert_request(body, source=detected.format, target=target).body, dict[str, Any])
 
 
 def explanations(body: bytes) -> None:

@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from formatbridge import Loss
+
 JsonObject = dict[str, Any]
 Rules = dict[str, Callable[[JsonObject], bool]]
 """The error of a server for a request, and whether it certainly occurs."""
@@ -184,3 +186,13 @@ _RULES = {
     "responses": _RESPONSES,
     "generate_content": _GENERATE_CONTENT,
 }
+
+
+def is_omission(rule: str, body: JsonObject, losses: Iterable[Loss]) -> bool:
+    """Return whether a converted request breaks a rule because of what the request of the caller lacks.
+
+    Some servers have the model in the URL. A request without a turn that the target can hold is reported as ``no_turns``, as impossible.
+    """
+    if rule == "no_model":
+        return not body.get("model")
+    return rule in ("no_messages", "no_input", "no_contents") and "no_turns" in {loss.code for loss in losses}

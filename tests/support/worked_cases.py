@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from formatbridge import formats
+from formatbridge import formats, ir
 from formatbridge.convert.bodies import Converted, convert_error, convert_request, convert_response
 from formatbridge.convert.streams import StreamConverter
 from formatbridge.errors import StreamError
@@ -28,8 +28,8 @@ class Case:
     """One worked case of the file."""
 
     id: str
-    source: str
-    target: str
+    source: ir.FormatName
+    target: ir.FormatName
     kind: str
     raw: dict[str, Any]
 
@@ -99,7 +99,7 @@ def _event(item: dict[str, Any]) -> bytes:
     return f"{name}data: {data}\n\n".encode()
 
 
-def _collected(stream: bytes, format: str) -> Any:
+def _collected(stream: bytes, format: ir.FormatName) -> Any:
     """Return the accumulated answer of a stream, with the payload of an error event next to it."""
     reader, decoder = StreamReader(), formats.load(format).stream_decoder()
     collector, error = Collector(formats.load(format).name), None

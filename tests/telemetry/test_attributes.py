@@ -45,7 +45,7 @@ def test_every_fixture_has_attributes_that_the_conventions_define(fixture: Fixtu
 
 @corpus.requires_corpus
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_every_recorded_body_has_attributes_that_the_conventions_define(format: str) -> None:
+def test_every_recorded_body_has_attributes_that_the_conventions_define(format: fb.Format) -> None:
     """Real traffic has fields and parts that no fixture has."""
     read = 0
     for entry in corpus.entries(format):
@@ -269,15 +269,13 @@ def test_instructions_outside_the_history_have_a_separate_attribute() -> None:
 def test_the_dialect_or_an_argument_names_the_provider() -> None:
     """Many servers use the format of another vendor. Attributes of OpenAI are then left out."""
     request = {**REQUEST, "service_tier": "flex"}
-
-    openai, xai, named = (
-        fb.telemetry.genai_attributes(request, source=source, provider=provider)
-        for source, provider in (
-            ("chat_completions", None),
-            (fb.Target("chat_completions", dialect="xai"), None),
-            ("chat_completions", "acme"),
-        )
+    cases: tuple[tuple[fb.Format | fb.Target, str | None], ...] = (
+        ("chat_completions", None),
+        (fb.Target("chat_completions", dialect="xai"), None),
+        ("chat_completions", "acme"),
     )
+
+    openai, xai, named = (fb.telemetry.genai_attributes(request, source=source, provider=provider) for source, provider in cases)
 
     assert (openai["gen_ai.provider.name"], xai["gen_ai.provider.name"], named["gen_ai.provider.name"]) == (
         "openai",

@@ -72,7 +72,7 @@ def relay_of(script: Any = ANSWER, **settings: Any) -> FakeRelay:
     return FakeRelay(script, api_key=RELAY_KEY, **settings)
 
 
-def _judge_answer(span: Any, via: str, *, is_streaming: bool) -> None:
+def _judge_answer(span: Any, via: fb.Format, *, is_streaming: bool) -> None:
     """Compare a span with the scripted answer, which every endpoint gives in its format."""
     attributes = span.attributes
     assert span.status.status_code.name == "UNSET"
@@ -86,7 +86,7 @@ def _judge_answer(span: Any, via: str, *, is_streaming: bool) -> None:
 
 @whole_and_streamed
 @every_pair
-def test_a_client_records_a_span_for_each_call(format: str, via: str, is_streaming: bool, spans: Spans) -> None:
+def test_a_client_records_a_span_for_each_call(format: fb.Format, via: fb.Format, is_streaming: bool, spans: Spans) -> None:
     """The span describes the call to the endpoint, in the format of the endpoint."""
     asks_for_usage = {"stream_options": {"include_usage": True}} if is_streaming and format == "chat_completions" else {}
 
@@ -112,7 +112,9 @@ def test_an_async_client_records_the_same_span(is_streaming: bool, spans: Spans)
 
 @whole_and_streamed
 @every_pair
-def test_a_transport_records_a_span_for_each_call_of_an_sdk(format: str, via: str, is_streaming: bool, spans: Spans) -> None:
+def test_a_transport_records_a_span_for_each_call_of_an_sdk(
+    format: fb.Format, via: fb.Format, is_streaming: bool, spans: Spans
+) -> None:
     """An application that keeps its SDK gets the spans without an instrumentation of that SDK."""
     transport = fb.transport("https://relay.test", RELAY_KEY, via=via, inner=relay_of(), tracer=spans.tracer)
     sdk = official_sdks.sdk(format, "https://vendor.test", "sk-canary-vendor", httpx2.Client(transport=transport))
@@ -177,7 +179,7 @@ def test_retries_are_part_of_one_span(spans: Spans) -> None:
 
 
 @pytest.mark.parametrize("via", fb.FORMATS)
-def test_a_truncated_stream_fails_the_span_and_keeps_the_partial_answer(via: str, spans: Spans) -> None:
+def test_a_truncated_stream_fails_the_span_and_keeps_the_partial_answer(via: fb.Format, spans: Spans) -> None:
     """Its tokens have been paid for."""
     data = stream_of(via)
     half = httpx.Response(200, content=data[: len(data) // 2], headers={"content-type": "text/event-stream"})

@@ -51,7 +51,7 @@ PATHS = {
 FORMATS = list(fb.FORMATS)
 
 
-def post(relay: FakeRelay, format: str, *, is_streaming: bool = False, **changes: Any) -> httpx.Response:
+def post(relay: FakeRelay, format: fb.Format, *, is_streaming: bool = False, **changes: Any) -> httpx.Response:
     """Send a simple request as a client of the format would."""
     path = PATHS[format]
     body = BODIES[format] | changes.pop("body", {})
@@ -65,7 +65,7 @@ def post(relay: FakeRelay, format: str, *, is_streaming: bool = False, **changes
     return answer
 
 
-def texts_of(sse: bytes, format: str) -> str:
+def texts_of(sse: bytes, format: fb.Format) -> str:
     """Return the visible text of a stream."""
     collected = fb.collect_stream([sse], source=format, target="chat_completions").body
     text: str = collected["choices"][0]["message"]["content"]
@@ -74,7 +74,7 @@ def texts_of(sse: bytes, format: str) -> str:
 
 @pytest.mark.parametrize("is_streaming", [False, True], ids=["whole", "streamed"])
 @pytest.mark.parametrize("format", FORMATS)
-def test_an_official_sdk_gets_the_scripted_answer(format: str, is_streaming: bool) -> None:
+def test_an_official_sdk_gets_the_scripted_answer(format: fb.Format, is_streaming: bool) -> None:
     """Text, calls and usage arrive in every format, from one script."""
     relay = FakeRelay(ANSWER)
     client = official_sdks.sdk(format, relay.base_url, "sk-fake", relay.http_client("httpx2"))
@@ -89,7 +89,7 @@ def test_an_official_sdk_gets_the_scripted_answer(format: str, is_streaming: boo
 
 @pytest.mark.parametrize("is_streaming", [False, True], ids=["whole", "streamed"])
 @pytest.mark.parametrize("format", FORMATS)
-def test_an_official_async_sdk_gets_the_scripted_answer(format: str, is_streaming: bool) -> None:
+def test_an_official_async_sdk_gets_the_scripted_answer(format: fb.Format, is_streaming: bool) -> None:
     """Half of the users write async code."""
     relay = FakeRelay(ANSWER)
 
@@ -102,7 +102,7 @@ def test_an_official_async_sdk_gets_the_scripted_answer(format: str, is_streamin
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_an_official_sdk_lists_the_models(format: str) -> None:
+def test_an_official_sdk_lists_the_models(format: fb.Format) -> None:
     """The same list has three shapes."""
     relay = FakeRelay(models=["a", "b-2"])
     client = official_sdks.sdk(format, relay.base_url, "sk-fake", relay.http_client("httpx2"))
@@ -111,7 +111,7 @@ def test_an_official_sdk_lists_the_models(format: str) -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_relay_may_have_no_models(format: str) -> None:
+def test_a_relay_may_have_no_models(format: fb.Format) -> None:
     """The key of a group without models."""
     relay = FakeRelay(models=[])
     client = official_sdks.sdk(format, relay.base_url, "sk-fake", relay.http_client("httpx2"))
@@ -121,7 +121,7 @@ def test_a_relay_may_have_no_models(format: str) -> None:
 
 @pytest.mark.parametrize("chunks", [1, 7, [3, 50, 2], None])
 @pytest.mark.parametrize("format", FORMATS)
-def test_chunks_have_the_configured_sizes(format: str, chunks: int | list[int] | None) -> None:
+def test_chunks_have_the_configured_sizes(format: fb.Format, chunks: int | list[int] | None) -> None:
     """A reader that handles whole events only fails here."""
     relay = FakeRelay("One two three four five six seven.", chunks=chunks)
 
@@ -141,7 +141,7 @@ def test_every_byte_can_be_a_chunk() -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_deltas_are_within_longest_delta(format: str) -> None:
+def test_deltas_are_within_longest_delta(format: fb.Format) -> None:
     """A stream of one delta hides defects between two."""
     relay = FakeRelay("a" * 50, longest_delta=8)
 
@@ -200,7 +200,7 @@ def test_a_typed_answer_is_a_script() -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_token_is_issued_by_the_endpoint_of_the_request(format: str) -> None:
+def test_a_token_is_issued_by_the_endpoint_of_the_request(format: fb.Format) -> None:
     """In a conversation of two turns it returns there, and to no other endpoint."""
     relay = FakeRelay(ANSWER)
     request = {"include": ["reasoning.encrypted_content"]} if format == "responses" else {}
@@ -214,7 +214,7 @@ def test_a_token_is_issued_by_the_endpoint_of_the_request(format: str) -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_failure_has_the_format_of_the_endpoint(format: str) -> None:
+def test_a_failure_has_the_format_of_the_endpoint(format: fb.Format) -> None:
     """An SDK reads the error of its vendor."""
     relay = FakeRelay([Failure(429, "slow down", retry_after=2, headers={"x-trace": "7"}), "Now."])
     client = official_sdks.sdk(format, relay.base_url, "sk-fake", relay.http_client("httpx2"))
@@ -230,7 +230,7 @@ def test_a_failure_has_the_format_of_the_endpoint(format: str) -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_stream_can_end_in_an_error_event(format: str) -> None:
+def test_a_stream_can_end_in_an_error_event(format: fb.Format) -> None:
     """The status was 200 before the error occurred."""
     relay = FakeRelay((Failure(529, "too much to do", after=3), "One two three four five six seven."))
     client = official_sdks.sdk(format, relay.base_url, "sk-fake", relay.http_client("httpx2"))
@@ -267,7 +267,7 @@ def test_a_body_of_a_failure_is_sent_unchanged() -> None:
         ("generate_content", KEY, 200),
     ],
 )
-def test_keys_and_versions_are_checked_as_specified(format: str, headers: dict[str, str], status: int) -> None:
+def test_keys_and_versions_are_checked_as_specified(format: fb.Format, headers: dict[str, str], status: int) -> None:
     """A client with the key in the wrong header would work here and nowhere else."""
     relay = FakeRelay(["Hello"])
 
@@ -278,7 +278,7 @@ def test_keys_and_versions_are_checked_as_specified(format: str, headers: dict[s
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_body_that_is_not_of_the_format_is_refused_in_the_format(format: str) -> None:
+def test_a_body_that_is_not_of_the_format_is_refused_in_the_format(format: fb.Format) -> None:
     """A relay that accepts everything hides the mistake until production."""
     relay = FakeRelay(["Hello"])
     wrong = {"chat_completions": "messages", "messages": "messages", "responses": "input", "generate_content": "contents"}[format]

@@ -21,7 +21,7 @@ def events_of(text: str) -> list[Any]:
     return [json.loads(each) if each != "[DONE]" else each for each in data]
 
 
-def streamed(format: str, *quirks: Quirk) -> str:
+def streamed(format: fb.Format, *quirks: Quirk) -> str:
     answer: str = post(FakeRelay("One two three four five six.", quirks=quirks), format, is_streaming=True).text
     return answer
 
@@ -38,7 +38,7 @@ def test_an_unknown_quirk_is_refused() -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_comments_are_sent_between_events(format: str) -> None:
+def test_comments_are_sent_between_events(format: fb.Format) -> None:
     """One vendor's SDK fails on comments, and its relays send none."""
     is_sent = ": PING\n\n" in streamed(format, "ping_comments")
 
@@ -68,7 +68,7 @@ def test_the_last_event_of_a_responses_stream_is_empty() -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_stream_ends_without_its_end(format: str) -> None:
+def test_a_stream_ends_without_its_end(format: fb.Format) -> None:
     """A silent truncation must not be read as an answer."""
     text = streamed(format, "eof_without_terminal")
 
@@ -89,7 +89,7 @@ def test_times_have_fractions(is_streaming: bool) -> None:
 
 
 @pytest.mark.parametrize("format", ["chat_completions", "responses"])
-def test_usage_has_both_families(format: str) -> None:
+def test_usage_has_both_families(format: fb.Format) -> None:
     """One of them has zeros only and must not be read."""
     usage = post(FakeRelay("Hello", quirks=["usage_both_families"]), format).json()["usage"]
 
@@ -109,7 +109,7 @@ def test_usage_has_both_families(format: str) -> None:
         ("html_502", "chat_completions", 502, "<h1>502 Bad Gateway</h1>"),
     ],
 )
-def test_failures_are_bent(quirk: Quirk, format: str, status: int, shown: str) -> None:
+def test_failures_are_bent(quirk: Quirk, format: fb.Format, status: int, shown: str) -> None:
     """An error is recognized by its shape, not by the endpoint or the status."""
     relay = FakeRelay([Failure(429, "slow down"), "Hello"], quirks=[quirk])
 
@@ -145,7 +145,7 @@ def test_a_path_without_a_slash_is_redirected() -> None:
 
 @pytest.mark.parametrize("is_streaming", [False, True], ids=["whole", "streamed"])
 @pytest.mark.parametrize("format", FORMATS)
-def test_any_two_quirks_live_together(format: str, is_streaming: bool) -> None:
+def test_any_two_quirks_live_together(format: fb.Format, is_streaming: bool) -> None:
     """Real relays have several; with each pair an answer arrives, and an error raises."""
     for pair in combinations(QUIRKS, 2):
         relay = FakeRelay(["One two three.", Failure(500, "broken")], quirks=pair)

@@ -41,7 +41,7 @@ def _message(answer: httpx.Response) -> str:
     return message
 
 
-def _functions(format: str, schema: dict[str, Any]) -> dict[str, Any]:
+def _functions(format: fb.Format, schema: dict[str, Any]) -> dict[str, Any]:
     """Return the tools of a request with one function of a schema."""
     match format:
         case "chat_completions":
@@ -78,6 +78,16 @@ def _marked(*marks: dict[str, Any]) -> dict[str, Any]:
 # One row for each violation of a rule, and one for a similar request that keeps it.
 
 REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
+    ("chat_completions", "no_model", {"model": ""}, 400, "you must provide a model parameter"),
+    ("chat_completions", "no_messages", {"messages": []}, 400, "Invalid 'messages': empty array."),
+    ("messages", "no_model", {"model": ""}, 400, "model: String should have at least 1 character"),
+    ("messages", "no_messages", {"messages": []}, 400, "messages: at least one message is required"),
+    ("messages", "no_token_limit", {"max_tokens": None}, 400, "max_tokens: Field required"),
+    ("responses", "no_model", {"model": ""}, 400, "Missing required parameter: 'model'."),
+    ("responses", "no_input", {"input": None}, 400, "Missing required parameter: 'input'."),
+    ("responses", "no_input", {"input": ""}, 400, "One of \"input\" or \"previous_response_id\" or 'prompt'"),
+    ("responses", "no_input", {"input": []}, 400, "One of \"input\" or \"previous_response_id\" or 'prompt'"),
+    ("generate_content", "no_contents", {"contents": []}, 400, "GenerateContentRequest.contents: contents is not specified"),
     ("chat_completions", "json_mode", {"response_format": {"type": "json_object"}}, 400,
      "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."),
     ("chat_completions", "metadata_not_stored", {"metadata": {"team": "maps"}}, 400,
@@ -163,6 +173,14 @@ REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
     ("generate_content", "labels", {"labels": {"team": "a"}}, 400, 'Unknown name "labels": Cannot find field.'),
 ]  # fmt: skip
 ACCEPTED: list[tuple[str, str, dict[str, Any]]] = [
+    ("chat_completions", "no_model", {"model": "any"}),
+    ("chat_completions", "no_messages", {"messages": [{"role": "user", "content": ""}]}),
+    ("messages", "no_model", {"model": "any"}),
+    ("messages", "no_messages", {"messages": [{"role": "user", "content": "hi"}]}),
+    ("messages", "no_token_limit", {"max_tokens": 0}),
+    ("responses", "no_model", {"model": None, "prompt": {"id": "pmpt_1"}}),
+    ("responses", "no_input", {"input": None, "prompt": {"id": "pmpt_1"}}),
+    ("generate_content", "no_contents", {"contents": [{"role": "user", "parts": [{"text": ""}]}]}),
     ("chat_completions", "json_mode",
      {"messages": [{"role": "user", "content": "Write JSON."}], "response_format": {"type": "json_object"}}),
     ("chat_completions", "metadata_not_stored", {"metadata": {"team": "maps"}, "store": True}),
@@ -221,7 +239,7 @@ def _relay(answer: Any = "Hello", **settings: Any) -> FakeRelay:
     return FakeRelay([answer], **{"reasoning_models": ["thinker"], "verified": False, **settings})
 
 
-def _ask(relay: FakeRelay, format: str, body: dict[str, Any], model: str = "m") -> httpx.Response:
+def _ask(relay: FakeRelay, format: fb.Format, body: dict[str, Any], model: str = "m") -> httpx.Response:
     """Send a request; only the rule about calls without a signature concerns models that reason."""
     if format == "generate_content":
         return post(relay, format, body=body, url=f"{relay.base_url}/v1beta/models/{model}:generateContent")
@@ -230,7 +248,7 @@ def _ask(relay: FakeRelay, format: str, body: dict[str, Any], model: str = "m") 
 
 @pytest.mark.parametrize(("format", "rule", "body", "status", "message"), REFUSED, ids=NAMES)
 def test_a_request_that_breaks_a_rule_gets_the_answer_of_the_vendor(
-    format: str, rule: str, body: dict[str, Any], status: int, message: str
+    format: fb.Format, rule: str, body: dict[str, Any], status: int, message: str
 ) -> None:
     """A relay that accepts it hides the failure until production. The script is not used up."""
     relay = _relay()
@@ -242,7 +260,7 @@ def test_a_request_that_breaks_a_rule_gets_the_answer_of_the_vendor(
 
 
 @pytest.mark.parametrize(("format", "rule", "body"), ACCEPTED, ids=[f"{format}-{rule}" for format, rule, _ in ACCEPTED])
-def test_a_request_close_to_a_rejected_one_is_accepted(format: str, rule: str, body: dict[str, Any]) -> None:
+def test_a_request_close_to_a_rejected_one_is_accepted(format: fb.Format, rule: str, body: dict[str, Any]) -> None:
     """Users turn off a relay that rejects too much."""
     answer = _ask(_relay(), format, body, "thinker" if rule == "call_without_signature" else "m")
 
@@ -250,7 +268,7 @@ def test_a_request_close_to_a_rejected_one_is_accepted(format: str, rule: str, b
 
 
 @pytest.mark.parametrize(("format", "body"), [row[::2][:2] for row in REFUSED], ids=NAMES)
-def test_a_relay_that_is_not_strict_accepts_it(format: str, body: dict[str, Any]) -> None:
+def test_a_relay_that_is_not_strict_accepts_it(format: fb.Format, body: dict[str, Any]) -> None:
     """Relays of other servers accept it, and some tests concern something else."""
     assert _ask(_relay(strict=False), format, body, "thinker").status_code == 200
 
@@ -470,7 +488,7 @@ def test_a_verified_organisation_gets_summaries() -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_rejected_stream_request_has_the_same_error(format: str) -> None:
+def test_a_rejected_stream_request_has_the_same_error(format: fb.Format) -> None:
     """It comes before the first event, with its status."""
     broken = next(body for each, rule, body, *_ in REFUSED if each == format and rule != "call_without_signature")
 

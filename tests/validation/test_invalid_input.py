@@ -28,7 +28,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
 """The smallest request of each format."""
 
 
-def _convert(body: Any, source: str = "chat_completions", target: str = "messages") -> fb.ConvertedRequest:
+def _convert(body: Any, source: fb.Format = "chat_completions", target: fb.Format = "messages") -> fb.ConvertedRequest:
     return fb.convert_request(body, source=source, target=target, model="m" if source == "generate_content" else None)
 
 
@@ -46,7 +46,7 @@ def _convert(body: Any, source: str = "chat_completions", target: str = "message
     ],
 )
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_text_that_is_no_json_object_is_rejected(text: bytes, value: str, source: str) -> None:
+def test_text_that_is_no_json_object_is_rejected(text: bytes, value: str, source: fb.Format) -> None:
     """For example an HTML page of a proxy, a truncated body, or a number that JSON does not have."""
     target = next(name for name in fb.FORMATS if name != source)
 
@@ -114,7 +114,7 @@ def test_the_error_of_a_wrong_value_names_what_was_expected(path: str, value: An
     ],
 )
 def test_a_structure_of_another_format_is_reported_as_a_missing_key(
-    source: str, wrong: dict[str, Any], reported: dict[str, str]
+    source: fb.Format, wrong: dict[str, Any], reported: dict[str, str]
 ) -> None:
     """The most common mistake: a tool in the structure of chat completions, whose key is the name of the tool's type."""
     with pytest.raises(fb.InvalidPayloadError) as caught:
@@ -128,7 +128,7 @@ def test_a_structure_of_another_format_is_reported_as_a_missing_key(
     ("source", "name"),
     [("chat_completions", "messages"), ("messages", "messages"), ("responses", "input"), ("generate_content", "contents")],
 )
-def test_an_invalid_message_is_reported_at_its_place(source: str, name: str, problems: Any, text: str) -> None:
+def test_an_invalid_message_is_reported_at_its_place(source: fb.Format, name: str, problems: Any, text: str) -> None:
     """The pointer must not contain a key of a value without keys."""
     with pytest.raises(fb.InvalidPayloadError) as caught:
         _convert(REQUESTS[source] | {name: [problems]}, source, "responses" if source == "messages" else "messages")
@@ -197,7 +197,7 @@ def test_a_key_named_like_a_union_tag_is_not_in_the_pointer(union: Any, key: str
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_a_hundred_thousand_levels_of_nesting_are_rejected(source: str, target: str) -> None:
+def test_a_hundred_thousand_levels_of_nesting_are_rejected(source: fb.Format, target: fb.Format) -> None:
     """An attacker may send deep nesting as a schema, as metadata or as an unknown field."""
     for text in (_nested(100_000), _nested(600)):
         body = json.dumps(REQUESTS[source]).encode()[:-1] + b',"metadata":' + text + b"}"
@@ -224,7 +224,7 @@ def _nested(levels: int) -> bytes:
 @pytest.mark.parametrize("target", [name for name in fb.FORMATS if name != "chat_completions"])
 @pytest.mark.parametrize("kind", ["function", "custom", "zork", None, 3, [], {}])
 @pytest.mark.parametrize("tool", ["f", 3, True, 1.5, ["f"], {"name": 3}, {"name": []}])
-def test_a_tool_choice_without_a_valid_name_is_reported(tool: Any, kind: Any, target: str) -> None:
+def test_a_tool_choice_without_a_valid_name_is_reported(tool: Any, kind: Any, target: fb.Format) -> None:
     """The members of a choice are not validated, and no value may raise an exception of another library."""
     named = {"type": kind, "function": tool, "custom": tool}
     body = REQUESTS["chat_completions"] | {"tools": [{"type": "function", "function": {"name": "f"}}]}
@@ -239,7 +239,7 @@ def test_a_tool_choice_without_a_valid_name_is_reported(tool: Any, kind: Any, ta
 @pytest.mark.parametrize(
     "arguments", ['{"a":' * 100_000, _nested(100_000).decode(), "[1]", '"x"', "null", '{"a":NaN}', '{"a":1e400}']
 )
-def test_arguments_that_are_no_object_are_kept_as_text_and_reported(arguments: str, target: str) -> None:
+def test_arguments_that_are_no_object_are_kept_as_text_and_reported(arguments: str, target: fb.Format) -> None:
     """A truncated or invalid call of a model is reported and not repaired silently."""
     call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": arguments}}
     messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": None, "tool_calls": [call]}]
@@ -254,7 +254,7 @@ def test_arguments_that_are_no_object_are_kept_as_text_and_reported(arguments: s
 
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
-def test_repeated_keys_in_arguments_are_reported(target: str) -> None:
+def test_repeated_keys_in_arguments_are_reported(target: fb.Format) -> None:
     """The last value of a key counts, and the report lists the others."""
     call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": '{"a":1,"a":2}'}}
     messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": None, "tool_calls": [call]}]
@@ -265,7 +265,7 @@ def test_repeated_keys_in_arguments_are_reported(target: str) -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_inputs_are_not_modified(source: str, target: str) -> None:
+def test_inputs_are_not_modified(source: fb.Format, target: fb.Format) -> None:
     """Callers send the same history repeatedly."""
     body = REQUESTS[source]
     before = copy.deepcopy(body)
@@ -281,7 +281,7 @@ def test_a_source_is_required_unless_the_body_is_a_model() -> None:
     with pytest.raises(fb.ConfigurationError, match="source is missing"):
         fb.convert_request(REQUESTS["messages"], target="responses")
     with pytest.raises(fb.UnknownFormatError, match="unknown format 'chat'"):
-        fb.convert_request(REQUESTS["messages"], source="chat", target="responses")
+        fb.convert_request(REQUESTS["messages"], source=fb.RegisteredName("chat"), target="responses")
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,20 @@ def test_the_error_for_an_unknown_format_suggests_similar_names(name: str, expec
         ("m" * 99, "': expected"),
     ):
         with pytest.raises(fb.UnknownFormatError, match=event):
-            fb.StreamConverter(source=raw, target="messages")
+            fb.StreamConverter(source=fb.RegisteredName(raw), target="messages")
+
+
+@pytest.mark.parametrize(
+    ("vendor", "expected"),
+    [
+        ("openai", "chat_completions or responses"), ("OpenAI", "chat_completions or responses"), ("openai-responses", "responses"),
+        ("anthropic", "messages"), ("gemini", "generate_content"), ("google", "generate_content"),
+    ],
+)  # fmt: skip
+def test_the_error_for_the_name_of_a_vendor_suggests_its_formats(vendor: str, expected: str) -> None:
+    """Other libraries name formats after vendors, and OpenAI has two formats."""
+    with pytest.raises(fb.UnknownFormatError, match=f"unknown format '{vendor}': perhaps {expected}; expected one of"):
+        fb.convert_request(REQUESTS["messages"], source="messages", target=fb.RegisteredName(vendor))
 
 
 def test_keys_that_look_like_python_are_data() -> None:
@@ -337,7 +350,7 @@ def _deep(levels: int) -> dict[str, Any]:
     ids=["infinity", "object", "bytes", "deep"],
 )
 @pytest.mark.parametrize("target", ["messages", "chat_completions"])
-def test_a_typed_model_with_other_values_than_json_is_rejected(schema: dict[str, Any], text: str, target: str) -> None:
+def test_a_typed_model_with_other_values_than_json_is_rejected(schema: dict[str, Any], text: str, target: fb.Format) -> None:
     """Schema fields of models accept any value; values that are not JSON would become null or fail later."""
     model = Request.model_validate(REQUESTS["messages"] | {"tools": [{"name": "f", "input_schema": schema}]})
 
@@ -355,7 +368,7 @@ def test_a_typed_model_may_be_nested_as_deep_as_a_dict() -> None:
 @pytest.mark.parametrize("target", fb.FORMATS)
 @pytest.mark.parametrize("kind", [{}, {"type": "novel"}], ids=["no type", "unknown"])
 @pytest.mark.parametrize("raw", [5, "x", [1], {"google": 5}, {"google": [1]}, {"google": {"thought_signature": 5}}], ids=str)
-def test_any_value_in_place_of_an_image_signature_is_accepted(raw: Any, kind: dict[str, Any], target: str) -> None:
+def test_any_value_in_place_of_an_image_signature_is_accepted(raw: Any, kind: dict[str, Any], target: fb.Format) -> None:
     """An image part without a known type is not validated, and no value may raise an exception of another library."""
     image = {**kind, "image_url": {"url": "https://img.test/a.png"}, "extra_content": raw}
     turn = {"role": "assistant", "content": "y", "images": [image]}
@@ -377,7 +390,7 @@ def test_any_value_in_place_of_an_image_signature_is_accepted(raw: Any, kind: di
 @pytest.mark.parametrize("mark", ["x", 1, True, [1], {"ttl": 1}, {"ttl": {"a": 1}}, {"ttl": []}, {"type": {"b": 1}}], ids=str)
 @pytest.mark.parametrize("role", ["system", "user", "assistant"])
 @pytest.mark.parametrize("target", [name for name in fb.FORMATS if name != "chat_completions"])
-def test_any_value_in_place_of_a_cache_mark_is_accepted(target: str, role: str, mark: Any) -> None:
+def test_any_value_in_place_of_a_cache_mark_is_accepted(target: fb.Format, role: str, mark: Any) -> None:
     """Only tool messages validate this field; other values are reported as unmodelled fields."""
     call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     messages: list[dict[str, Any]] = [

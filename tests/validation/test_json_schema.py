@@ -51,7 +51,7 @@ def test_a_schema_and_its_model_accept_the_same_answers(body: dict[str, Any]) ->
 
 @pytest.mark.parametrize("kind", ["request", "response", "error", "models"])
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_a_schema_refuses_what_the_model_refuses(format: str, kind: str) -> None:
+def test_a_schema_refuses_what_the_model_refuses(format: fb.Format, kind: str) -> None:
     """A block of a known kind without its text is no block of an unknown kind."""
     model = wire_model(format, cast(Kind, kind))
     schema, verdicts = _schema(model), []
@@ -63,7 +63,7 @@ def test_a_schema_refuses_what_the_model_refuses(format: str, kind: str) -> None
     assert (False, False) in verdicts
 
 
-def _broken(format: str, kind: str) -> Iterator[tuple[str, Any]]:
+def _broken(format: fb.Format, kind: str) -> Iterator[tuple[str, Any]]:
     """Yield each body with one leaf changed, once for every place."""
     seen = set()
     for fixture in DOCUMENTED:

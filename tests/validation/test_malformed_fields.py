@@ -51,7 +51,7 @@ def test_a_malformed_answer_is_unchanged_in_its_format(fixture: Fixture) -> None
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_losses_after_a_removed_item_point_into_the_original_body(target: str) -> None:
+def test_losses_after_a_removed_item_point_into_the_original_body(target: fb.Format) -> None:
     """Removing a list item shifts later indexes; the report is about the caller's body."""
     body = _chat(
         annotations=[FLAT, CITED | {"url_citation": CITED["url_citation"] | {"mood": "calm"}}, 5, CITED | {"mood": "calm"}]
@@ -104,14 +104,14 @@ def test_the_smallest_removable_value_is_removed() -> None:
     ],
 )
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_an_answer_without_content_is_rejected(source: str, body: Body, target: str) -> None:
+def test_an_answer_without_content_is_rejected(source: fb.Format, body: Body, target: fb.Format) -> None:
     """A body that cannot be recognized as an answer is rejected, also in a same-format conversion."""
     with pytest.raises(fb.InvalidPayloadError):
         fb.convert_response(body, source=source, target=target)
 
 
 @pytest.mark.parametrize("target", ["messages", "chat_completions"])
-def test_an_error_in_place_of_a_malformed_answer_is_an_error(target: str) -> None:
+def test_an_error_in_place_of_a_malformed_answer_is_an_error(target: fb.Format) -> None:
     """A failure is reported as an error, even if other fields are malformed."""
     converted = fb.convert_response({"id": "r", "output": [], "error": "boom"}, source="responses", target=target)
 
@@ -158,7 +158,7 @@ def test_a_malformed_event_is_unchanged_in_its_format(fixture: StreamFixture) ->
 
 @pytest.mark.parametrize("fixture", STREAMS, ids=str)
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_a_malformed_stream_and_its_answer_have_the_same_losses(fixture: StreamFixture, target: str) -> None:
+def test_a_malformed_stream_and_its_answer_have_the_same_losses(fixture: StreamFixture, target: fb.Format) -> None:
     """Law 6: the accumulated answer contains the malformed fields, so its conversion has the same losses."""
     whole = fb.collect_stream([fixture.data], source=fixture.format)
     streamed = fb.collect_stream([fixture.data], source=fixture.format, target=target)
@@ -187,7 +187,7 @@ def _data(stream: bytes) -> list[Any]:
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_an_invalid_event_ends_the_stream(source: str, target: str) -> None:
+def test_an_invalid_event_ends_the_stream(source: fb.Format, target: fb.Format) -> None:
     """Invalid JSON, or an event of another format, is an error of the stream."""
     other = {"type": "response.created", "response": {}} if source != "responses" else {"type": "message_start", "message": {}}
     for broken in (b"data: <html>\n\n", b"data: " + json.dumps(other).encode() + b"\n\n"):
@@ -215,7 +215,7 @@ def test_a_malformed_answer_in_place_of_a_stream_is_read() -> None:
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_a_replayed_answer_omits_malformed_fields(target: str) -> None:
+def test_a_replayed_answer_omits_malformed_fields(target: fb.Format) -> None:
     """A replayed stream contains the valid fields; ``raise_on`` can reject the rest."""
     replayed = b"".join(fb.replay_response(_chat(annotations=[FLAT]), source="chat_completions", target=target))
 

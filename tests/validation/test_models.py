@@ -64,7 +64,7 @@ def _add_route(app: Any, name: str, request: type[BaseModel], response: type[Bas
     app.post(f"/{name}", response_model_exclude_unset=True)(route)
 
 
-def _documented(format: str, kind: str, body: Any) -> Any:
+def _documented(format: ir.FormatName, kind: str, body: Any) -> Any:
     """Return a body with the documented keys; generate_content also accepts snake_case."""
     return check(body, format, cast(Kind, kind)) if format == "generate_content" else body
 
@@ -106,7 +106,7 @@ def _text(value: Any) -> str:
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_a_model_keeps_the_form_of_numbers(format: str) -> None:
+def test_a_model_keeps_the_form_of_numbers(format: fb.Format) -> None:
     """A time must stay an integer, because parsers in other languages reject ``1767225600.0``."""
     changed = []
     for sample in (*laws.shipped(format), *laws.recorded(format)):
@@ -124,7 +124,7 @@ def test_a_model_keeps_the_form_of_numbers(format: str) -> None:
 @pytest.mark.parametrize("target", fb.FORMATS)
 @pytest.mark.parametrize("source", fb.FORMATS)
 @pytest.mark.parametrize("number", [0, 1, 1.0, 0.5])
-def test_a_converted_number_keeps_its_form(source: str, target: str, number: float) -> None:
+def test_a_converted_number_keeps_its_form(source: fb.Format, target: fb.Format, number: float) -> None:
     """Logs and caches that compare text find equal text."""
     body = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "temperature": number}
     converted = fb.convert_request(body, source="chat_completions", target=source).body

@@ -49,7 +49,7 @@ def _in_messages(block: Block) -> Iterator[Block]:
         yield {"messages": [{"role": "user", "content": [outer]}]}
 
 
-def _converts_or_is_refused(body: Block, source: str) -> int:
+def _converts_or_is_refused(body: Block, source: fb.Format) -> int:
     """Convert a request to every format, and return the number of conversions; any exception of another library is a failure."""
     taken = 0
     for target in fb.FORMATS:
@@ -78,11 +78,11 @@ def test_a_block_in_the_wrong_field_is_kept_or_rejected(kind: str) -> None:
 @pytest.mark.parametrize(
     ("source", "kind"), [("chat_completions", "input_text"), ("chat_completions", "output_text"), ("responses", "text")]
 )
-def test_text_under_the_name_of_another_format_is_text(source: str, kind: str) -> None:
+def test_text_under_the_name_of_another_format_is_text(source: fb.Format, kind: str) -> None:
     """Callers copy parts from one format to the other, and servers accept them: the text of a user is not left out because of its type."""
     name = "input" if source == "responses" else "messages"
 
-    def converted(part: Block, target: str) -> fb.ConvertedRequest:
+    def converted(part: Block, target: fb.Format) -> fb.ConvertedRequest:
         return fb.convert_request({"model": "m", name: [{"role": "user", "content": [part]}]}, source=source, target=target)
 
     for target in fb.FORMATS:
@@ -105,7 +105,7 @@ UNKNOWN: dict[str, tuple[Block, str]] = {
 
 
 @pytest.mark.parametrize("source", UNKNOWN)
-def test_an_unknown_part_of_the_user_is_an_impossible_loss(source: str) -> None:
+def test_an_unknown_part_of_the_user_is_an_impossible_loss(source: fb.Format) -> None:
     """It may be the whole question, like an image that a target does not accept; a part of the model is at most lossy."""
     body, place = UNKNOWN[source]
     message = json.loads(json.dumps(body).replace('"user"', '"model"' if source == "generate_content" else '"assistant"'))
@@ -187,7 +187,7 @@ ODD_EVENTS: dict[str, list[tuple[str, list[Block]]]] = {
 
 @pytest.mark.parametrize(("source", "odd"), [(source, odd) for source, odds in ODD_EVENTS.items() for _, odd in odds])
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_an_unknown_event_is_kept_or_rejected(source: str, odd: list[Block], target: str) -> None:
+def test_an_unknown_event_is_kept_or_rejected(source: fb.Format, odd: list[Block], target: fb.Format) -> None:
     """Servers send other events between those of the format, also at its beginning."""
     whole = stream_of(source)
     head = whole.index(b"\n\n") + 2 if source == "messages" else 0
@@ -198,12 +198,12 @@ def test_an_unknown_event_is_kept_or_rejected(source: str, odd: list[Block], tar
             read(raw, source, target)
 
 
-def _converted(output: bytes, source: str, target: str) -> None:
+def _converted(output: bytes, source: fb.Format, target: fb.Format) -> None:
     converter = fb.StreamConverter(source=source, target=target)
     converter.feed(output)
     converter.finish()
     assert converter.losses is not None
 
 
-def _collected(output: bytes, source: str, target: str) -> None:
+def _collected(output: bytes, source: fb.Format, target: fb.Format) -> None:
     assert fb.collect_stream([output], source=source, target=target).losses is not None

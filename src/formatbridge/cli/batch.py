@@ -21,7 +21,7 @@ from time import monotonic
 from typing import NamedTuple
 
 import formatbridge as fb
-from formatbridge.cli.conversions import Conversion
+from formatbridge.cli.conversions import Conversion, check_kind
 from formatbridge.cli.inputs import STDIN, Body, Source, read_bodies
 from formatbridge.cli.outputs import (
     AtomicFile,
@@ -94,20 +94,41 @@ def run_batch(arguments: argparse.Namespace, report: Report, sources: Sequence[S
     return 2 if batch.failed > batch.lossy else 1 if batch.lossy else 0
 
 
-def _check(arguments: argparse.Namespace) -> None:
-    """Reject options that exclude each other."""
-    if arguments.batch and arguments.source is None:
-        raise fb.ConfigurationError("--batch needs --from, expected the format of the batch file")
+def check_single(arguments: argparse.Namespace) -> None:
+    """Reject options that have no effect on an input of one body."""
+    _check_common(arguments)
+    if arguments.jobs > 1:
+        raise fb.ConfigurationError(f"--jobs is {arguments.jobs} for one body, expected several inputs or JSON lines")
+
+
+def _check_common(arguments: argparse.Namespace) -> None:
     if arguments.requests and not arguments.batch:
         raise fb.ConfigurationError("--requests needs --batch, expected results of a batch file")
+    if arguments.jobs < 1:
+        raise fb.ConfigurationError(f"--jobs is {arguments.jobs}, expected 1 or more")
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    """Reject options that exclude each other, or have no effect on the bodies."""
+    _check_common(arguments)
+    if arguments.batch:
+        _check_batch_file(arguments)
+    elif arguments.kind is not None:
+        check_kind(arguments, arguments.kind)
     if arguments.requests == STDIN:
         raise fb.ConfigurationError("--requests is -, expected a file, because the requests are not read in order")
     if arguments.diff:
         raise fb.ConfigurationError("--diff compares one body, expected one JSON file (and --at for a part of it)")
     if arguments.resume and arguments.output in (None, STDIN):
         raise fb.ConfigurationError("--resume needs -o, expected a file or a directory to continue")
-    if arguments.jobs < 1:
-        raise fb.ConfigurationError(f"--jobs is {arguments.jobs}, expected 1 or more")
+
+
+def _check_batch_file(arguments: argparse.Namespace) -> None:
+    if arguments.source is None:
+        raise fb.ConfigurationError("--batch needs --from, expected the format of the batch file")
+    for name in ("kind", "status", "stream"):
+        if getattr(arguments, name) is not None:
+            raise fb.ConfigurationError(f"--{name} has no effect with --batch, whose lines have their kind, status and streaming")
 
 
 class _Batch:

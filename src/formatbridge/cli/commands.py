@@ -14,8 +14,8 @@ from pydantic import TypeAdapter
 
 import formatbridge as fb
 from formatbridge import formats
-from formatbridge.cli.batch import is_directory, run_batch
-from formatbridge.cli.conversions import Conversion
+from formatbridge.cli.batch import check_single, is_directory, run_batch
+from formatbridge.cli.conversions import Conversion, check_kind
 from formatbridge.cli.format_argument import format_name, with_facts
 from formatbridge.cli.inputs import STDIN, Source, expand, has_many, open_input, read_file
 from formatbridge.cli.outputs import opened_output, write_to_stdout
@@ -40,9 +40,11 @@ def _convert(arguments: argparse.Namespace, report: Report) -> int:
     sources = expand(arguments.files, is_lines=arguments.jsonl or arguments.batch)
     if has_many(arguments.files) or any(source.is_lines for source in sources) or arguments.failed or arguments.resume:
         return run_batch(arguments, report, sources)
+    check_single(arguments)
     conversion = Conversion(arguments, raises=False)  # the report is complete before an error is raised
     body = conversion.text(read_file(sources[0].name))
     source, kind, report.facts = conversion.format_and_kind(body)
+    check_kind(arguments, kind)
     if report.facts and report.form != "json":
         print_error("formatbridge: read as {format} {kind}, confidence {confidence}".format_map(report.facts["read_as"]))
     converted = conversion.convert_as(body, source, kind)
@@ -133,6 +135,8 @@ def _replay(arguments: argparse.Namespace, write: Callable[[bytes], None]) -> Co
 def _demo(arguments: argparse.Namespace, _report: Report) -> int:
     from formatbridge.cli.demo import demo, pair
 
+    if arguments.all and (arguments.source or arguments.target):
+        raise fb.ConfigurationError("--all runs every format, expected no --from and no --to")
     pairs = None if arguments.all else pair(arguments.source, arguments.target)
     demo(sys.stdout, pair=pairs, base_url=arguments.base_url, model=arguments.model)
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import cached_property
 
@@ -18,6 +19,22 @@ from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import without_raise_on
 from formatbridge.report.field_paths import ABSENT, resolve
+
+_DEFAULT_STATUS = 400
+_KINDS_OF_OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "model": ("request", "count_request"),
+    "facts": ("request", "count_request"),
+    "stream": ("request",),
+    "status": ("error",),
+}
+"""Options that only bodies of some kinds have, and these kinds."""
+
+
+def check_kind(arguments: argparse.Namespace, kind: str) -> None:
+    """Raise ``ConfigurationError`` for an option that has no effect on bodies of a kind."""
+    for name, kinds in _KINDS_OF_OPTIONS.items():
+        if getattr(arguments, name) is not None and kind not in kinds:
+            raise fb.ConfigurationError(f"--{name} has no effect on a body of kind {kind}, expected {' or '.join(kinds)}")
 
 
 class Conversion:
@@ -81,7 +98,7 @@ class Conversion:
             return fb.convert_count_request(body, source=source, target=target, model=arguments.model, options=options)
         if kind == "count_response":
             return fb.convert_count_response(body, source=source, target=target, options=options)
-        return fb.convert_error(body, source=source, target=target, status=arguments.status, options=options)
+        return fb.convert_error(body, source=source, target=target, status=_status(arguments), options=options)
 
     def format_and_kind(self, body: bytes) -> tuple[FormatOrName, str, JsonObject]:
         """Return the format and the kind of a body, from the arguments or else detected, and the facts to report about a detection."""
@@ -104,6 +121,11 @@ class Conversion:
             raise fb.ConfigurationError(f"cannot detect the format or kind of the body{guess}: pass {missing}")
         read_as = {"format": format_, "kind": kind_, "confidence": detected.confidence}
         return format_, kind_, {} if source else {"read_as": read_as}
+
+
+def _status(arguments: argparse.Namespace) -> int:
+    """Return the HTTP status of an error body."""
+    return _DEFAULT_STATUS if arguments.status is None else int(arguments.status)
 
 
 def _value_at(text: bytes, pointer: str) -> bytes:

@@ -14,6 +14,7 @@ from formatbridge.errors import FormatBridgeError
 from formatbridge.formats.format import FormatOrName, FormatSpec, Target
 from formatbridge.formats.model_facts import ModelFacts
 from formatbridge.formats.registry import check_name, load_for_requests
+from formatbridge.ir import RegisteredName
 
 ALIASES = {
     "openai": "chat_completions",
@@ -46,7 +47,7 @@ def read_format(text: str) -> FormatOrName:
         except FormatBridgeError as error:
             nearest = "" if "perhaps" in str(error) else suggestion(text, ALIASES)
             raise ArgumentTypeError(f"{error}, or MODULE:ATTRIBUTE{nearest}") from None
-        return text
+        return RegisteredName(text)
     try:
         spec = getattr(import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
@@ -59,7 +60,7 @@ def read_format(text: str) -> FormatOrName:
 def _with_dialect(format: FormatOrName, dialect: str) -> Target:
     from formatbridge.formats.dialects import DIALECTS  # only for a dialect, as in the registry
 
-    target = Target(format, dialect=dialect)  # type: ignore[arg-type]  # the text before the sign names no target
+    target = Target(format, dialect=dialect)  # type: ignore[type-var]  # the text before the sign names no target
     try:
         load_for_requests(target)
     except FormatBridgeError as error:

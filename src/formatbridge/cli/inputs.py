@@ -88,18 +88,23 @@ def _is_pattern(name: str) -> bool:
     return glob.has_magic(name) and not Path(name).exists()
 
 
+def _is_input(file: Path) -> bool:
+    """Return whether a file of a directory is an input. A broken symbolic link is one, so that reading it reports the error."""
+    return file.is_file() or (file.is_symlink() and not file.exists())
+
+
 def _paths(name: str) -> Iterator[tuple[str, Path]]:
     """Yield the inputs that one argument names, each with the directory to which the name of its output is relative."""
     path = Path(name)
     if name == STDIN:
         yield name, path
     elif path.is_dir():
-        files = [file for file in sorted(path.rglob("*")) if file.suffix in _SUFFIXES and file.is_file()]
+        files = [file for file in sorted(path.rglob("*")) if file.suffix in _SUFFIXES and _is_input(file)]
         if not files:
             raise fb.ConfigurationError(f"{name} has no file whose name ends in {', '.join(_SUFFIXES)}")
         yield from ((str(file), path) for file in files)
     elif _is_pattern(name):
-        files = [Path(file) for file in sorted(glob.glob(name, recursive=True)) if Path(file).is_file()]
+        files = [Path(file) for file in sorted(glob.glob(name, recursive=True)) if _is_input(Path(file))]
         if not files:
             raise fb.ConfigurationError(f"no file matches {name}")
         yield from ((str(file), file.parent) for file in files)

@@ -45,9 +45,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr = StringIO()
     root = parser()
     complete(root)
-    arguments = root.parse_args(argv)
-    report = Report(getattr(arguments, "report", "none"))
+    report = Report("none")
     try:
+        arguments = root.parse_args(argv)  # writes the help text if asked for
+        report = Report(getattr(arguments, "report", "none"))
         with warnings.catch_warnings(record=report.form == "json") as recorded:
             report.warnings = () if recorded is None else recorded
             return _run(arguments, report)

@@ -167,7 +167,7 @@ def _add_convert(commands: Any) -> None:
     convert.add_argument("--model", help="the model, which generate_content keeps in its URL")
     convert.add_argument("--facts", **FACTS)
     convert.add_argument("--stream", action="store_true", default=None, help="the request asks for a stream")
-    convert.add_argument("--status", type=int, default=400, help="HTTP status of an error body (default 400)")
+    convert.add_argument("--status", type=int, help="HTTP status of an error body (default 400)")
     output = convert.add_argument_group("output")
     output.add_argument("-o", "--output", metavar="OUTPUT", help="a file, or a directory for several inputs; written when complete")
     layout = output.add_mutually_exclusive_group()

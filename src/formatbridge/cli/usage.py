@@ -32,6 +32,16 @@ class Parser(argparse.ArgumentParser):
         self._received = list(sys.argv[1:] if args is None else args)
         return super().parse_known_args(args, namespace)
 
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Write a help text or an error. argparse would ignore a standard output that is closed or full."""
+        if file is None:
+            raise OSError("standard output is closed, expected an open one")
+        if file is sys.stdout:
+            file.write(message)
+            file.flush()
+        else:
+            super()._print_message(message, file)
+
     def option_names(self) -> list[str]:
         """Return the options of this command."""
         return [name for name in self._option_string_actions if name.startswith("--")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, Literal, Required, TypedDict, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, Required, TypedDict, Unpack, cast, overload
 from urllib.parse import quote
 
 from pydantic import BaseModel, ValidationError
@@ -24,7 +24,18 @@ from formatbridge.convert.input import (
 )
 from formatbridge.convert.requests import Patch, encode_request_for, prepared_request, same_request, same_request_for_server
 from formatbridge.errors import ConfigurationError, InvalidPayloadError, LossyConversionError
-from formatbridge.formats.format import CallerTool, Context, FormatOrName, FormatSpec, Kind, Target
+from formatbridge.formats.format import (
+    CallerTool,
+    Context,
+    FormatOrName,
+    FormatSpec,
+    Kind,
+    Target,
+    ToChatCompletions,
+    ToGenerateContent,
+    ToMessages,
+    ToResponses,
+)
 from formatbridge.formats.model_facts import facts_of
 from formatbridge.formats.shared.foreign_tokens import without_foreign_tokens
 from formatbridge.formats.shared.held_fields import drop_field
@@ -251,25 +262,25 @@ class RequestArguments(TypedDict, total=False):
 
 @overload
 def convert_request(
-    body: Any, *, target: Literal["chat_completions"], **arguments: Unpack[RequestArguments]
+    body: Any, *, target: ToChatCompletions, **arguments: Unpack[RequestArguments]
 ) -> ConvertedRequest[wires.chat_completions.Request]: ...
 
 
 @overload
 def convert_request(
-    body: Any, *, target: Literal["messages"], **arguments: Unpack[RequestArguments]
+    body: Any, *, target: ToMessages, **arguments: Unpack[RequestArguments]
 ) -> ConvertedRequest[wires.messages.Request]: ...
 
 
 @overload
 def convert_request(
-    body: Any, *, target: Literal["responses"], **arguments: Unpack[RequestArguments]
+    body: Any, *, target: ToResponses, **arguments: Unpack[RequestArguments]
 ) -> ConvertedRequest[wires.responses.Request]: ...
 
 
 @overload
 def convert_request(
-    body: Any, *, target: Literal["generate_content"], **arguments: Unpack[RequestArguments]
+    body: Any, *, target: ToGenerateContent, **arguments: Unpack[RequestArguments]
 ) -> ConvertedRequest[wires.generate_content.Request]: ...
 
 
@@ -339,25 +350,25 @@ class ResponseArguments(TypedDict, total=False):
 
 @overload
 def convert_response(
-    body: Any, *, target: Literal["chat_completions"], **arguments: Unpack[ResponseArguments]
+    body: Any, *, target: ToChatCompletions, **arguments: Unpack[ResponseArguments]
 ) -> Converted[wires.chat_completions.Response] | ConvertedError[wires.chat_completions.Error]: ...
 
 
 @overload
 def convert_response(
-    body: Any, *, target: Literal["messages"], **arguments: Unpack[ResponseArguments]
+    body: Any, *, target: ToMessages, **arguments: Unpack[ResponseArguments]
 ) -> Converted[wires.messages.Response] | ConvertedError[wires.messages.Error]: ...
 
 
 @overload
 def convert_response(
-    body: Any, *, target: Literal["responses"], **arguments: Unpack[ResponseArguments]
+    body: Any, *, target: ToResponses, **arguments: Unpack[ResponseArguments]
 ) -> Converted[wires.responses.Response] | ConvertedError[wires.responses.Error]: ...
 
 
 @overload
 def convert_response(
-    body: Any, *, target: Literal["generate_content"], **arguments: Unpack[ResponseArguments]
+    body: Any, *, target: ToGenerateContent, **arguments: Unpack[ResponseArguments]
 ) -> Converted[wires.generate_content.Response] | ConvertedError[wires.generate_content.Error]: ...
 
 
@@ -476,25 +487,25 @@ class ErrorArguments(TypedDict, total=False):
 
 @overload
 def convert_error(
-    body: Any, *, target: Literal["chat_completions"], **arguments: Unpack[ErrorArguments]
+    body: Any, *, target: ToChatCompletions, **arguments: Unpack[ErrorArguments]
 ) -> ConvertedError[wires.chat_completions.Error]: ...
 
 
 @overload
 def convert_error(
-    body: Any, *, target: Literal["messages"], **arguments: Unpack[ErrorArguments]
+    body: Any, *, target: ToMessages, **arguments: Unpack[ErrorArguments]
 ) -> ConvertedError[wires.messages.Error]: ...
 
 
 @overload
 def convert_error(
-    body: Any, *, target: Literal["responses"], **arguments: Unpack[ErrorArguments]
+    body: Any, *, target: ToResponses, **arguments: Unpack[ErrorArguments]
 ) -> ConvertedError[wires.responses.Error]: ...
 
 
 @overload
 def convert_error(
-    body: Any, *, target: Literal["generate_content"], **arguments: Unpack[ErrorArguments]
+    body: Any, *, target: ToGenerateContent, **arguments: Unpack[ErrorArguments]
 ) -> ConvertedError[wires.generate_content.Error]: ...
 
 
@@ -542,25 +553,25 @@ class ModelsArguments(TypedDict, total=False):
 
 @overload
 def convert_models(
-    body: Any, *, target: Literal["chat_completions"], **arguments: Unpack[ModelsArguments]
+    body: Any, *, target: ToChatCompletions, **arguments: Unpack[ModelsArguments]
 ) -> Converted[wires.chat_completions.ModelList]: ...
 
 
 @overload
 def convert_models(
-    body: Any, *, target: Literal["messages"], **arguments: Unpack[ModelsArguments]
+    body: Any, *, target: ToMessages, **arguments: Unpack[ModelsArguments]
 ) -> Converted[wires.messages.ModelList]: ...
 
 
 @overload
 def convert_models(
-    body: Any, *, target: Literal["responses"], **arguments: Unpack[ModelsArguments]
+    body: Any, *, target: ToResponses, **arguments: Unpack[ModelsArguments]
 ) -> Converted[wires.responses.ModelList]: ...
 
 
 @overload
 def convert_models(
-    body: Any, *, target: Literal["generate_content"], **arguments: Unpack[ModelsArguments]
+    body: Any, *, target: ToGenerateContent, **arguments: Unpack[ModelsArguments]
 ) -> Converted[wires.generate_content.ModelList]: ...
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Generic, Literal, Required, TypedDict, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, Required, TypedDict, Unpack, cast, overload
 
 from pydantic import BaseModel
 
@@ -22,7 +22,7 @@ from formatbridge.convert.counts import convert_count_response, count_of, reques
 from formatbridge.convert.masking import Mask, checked_secrets
 from formatbridge.convert.streams import StreamConverter
 from formatbridge.errors import FormatBridgeError, LossyConversionError, TruncatedStreamError
-from formatbridge.formats.format import FormatOrName, Target
+from formatbridge.formats.format import FormatOrName, Target, ToChatCompletions, ToGenerateContent, ToMessages, ToResponses
 from formatbridge.options import Options, options_of, without_raise_on
 from formatbridge.report.ledger import Ledger, null_ledger
 
@@ -45,22 +45,18 @@ class Bridge(Generic[ModelT_co]):
 
     @overload
     def __init__(
-        self: Bridge[wires.chat_completions.Response], format: Literal["chat_completions"], **arguments: Unpack[BridgeArguments]
+        self: Bridge[wires.chat_completions.Response], format: ToChatCompletions, **arguments: Unpack[BridgeArguments]
     ) -> None: ...
 
     @overload
-    def __init__(
-        self: Bridge[wires.messages.Response], format: Literal["messages"], **arguments: Unpack[BridgeArguments]
-    ) -> None: ...
+    def __init__(self: Bridge[wires.messages.Response], format: ToMessages, **arguments: Unpack[BridgeArguments]) -> None: ...
+
+    @overload
+    def __init__(self: Bridge[wires.responses.Response], format: ToResponses, **arguments: Unpack[BridgeArguments]) -> None: ...
 
     @overload
     def __init__(
-        self: Bridge[wires.responses.Response], format: Literal["responses"], **arguments: Unpack[BridgeArguments]
-    ) -> None: ...
-
-    @overload
-    def __init__(
-        self: Bridge[wires.generate_content.Response], format: Literal["generate_content"], **arguments: Unpack[BridgeArguments]
+        self: Bridge[wires.generate_content.Response], format: ToGenerateContent, **arguments: Unpack[BridgeArguments]
     ) -> None: ...
 
     @overload

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Coroutine, Iterable, I
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -19,7 +19,7 @@ from formatbridge.convert.input import check_error
 from formatbridge.convert.stream_reader import StreamSource
 from formatbridge.convert.streams import whole_of
 from formatbridge.errors import LossyConversionError, StreamError, StreamFailedError, TruncatedStreamError
-from formatbridge.formats.format import FormatOrName, FormatSpec
+from formatbridge.formats.format import FormatOrName, FormatSpec, ToChatCompletions, ToGenerateContent, ToMessages, ToResponses
 from formatbridge.options import Options, options_of, without_raise_on
 from formatbridge.streaming.sse import ServerSentEvent, StreamReader, is_json_event
 from formatbridge.validation.error_messages import problems_of
@@ -39,49 +39,49 @@ class CollectArguments(TypedDict, total=False):
 
 @overload
 def collect_stream(
-    chunks: Iterable[bytes], *, source: FormatOrName, target: Literal["chat_completions"], **arguments: Unpack[CollectArguments]
+    chunks: Iterable[bytes], *, source: FormatOrName, target: ToChatCompletions, **arguments: Unpack[CollectArguments]
 ) -> Converted[wires.chat_completions.Response]: ...
 
 
 @overload
 def collect_stream(
-    chunks: Iterable[bytes], *, source: Literal["chat_completions"], target: None = None, **arguments: Unpack[CollectArguments]
+    chunks: Iterable[bytes], *, source: ToChatCompletions, target: None = None, **arguments: Unpack[CollectArguments]
 ) -> Converted[wires.chat_completions.Response]: ...
 
 
 @overload
 def collect_stream(
-    chunks: Iterable[bytes], *, source: FormatOrName, target: Literal["messages"], **arguments: Unpack[CollectArguments]
+    chunks: Iterable[bytes], *, source: FormatOrName, target: ToMessages, **arguments: Unpack[CollectArguments]
 ) -> Converted[wires.messages.Response]: ...
 
 
 @overload
 def collect_stream(
-    chunks: Iterable[bytes], *, source: Literal["messages"], target: None = None, **arguments: Unpack[CollectArguments]
+    chunks: Iterable[bytes], *, source: ToMessages, target: None = None, **arguments: Unpack[CollectArguments]
 ) -> Converted[wires.messages.Response]: ...
 
 
 @overload
 def collect_stream(
-    chunks: Iterable[bytes], *, source: FormatOrName, target: Literal["responses"], **arguments: Unpack[CollectArguments]
+    chunks: Iterable[bytes], *, source: FormatOrName, target: ToResponses, **arguments: Unpack[CollectArguments]
 ) -> Converted[wires.responses.Response]: ...
 
 
 @overload
 def collect_stream(
-    chunks: Iterable[bytes], *, source: Literal["responses"], target: None = None, **arguments: Unpack[CollectArguments]
+    chunks: Iterable[bytes], *, source: ToResponses, target: None = None, **arguments: Unpack[CollectArguments]
 ) -> Converted[wires.responses.Response]: ...
 
 
 @overload
 def collect_stream(
-    chunks: Iterable[bytes], *, source: FormatOrName, target: Literal["generate_content"], **arguments: Unpack[CollectArguments]
+    chunks: Iterable[bytes], *, source: FormatOrName, target: ToGenerateContent, **arguments: Unpack[CollectArguments]
 ) -> Converted[wires.generate_content.Response]: ...
 
 
 @overload
 def collect_stream(
-    chunks: Iterable[bytes], *, source: Literal["generate_content"], target: None = None, **arguments: Unpack[CollectArguments]
+    chunks: Iterable[bytes], *, source: ToGenerateContent, target: None = None, **arguments: Unpack[CollectArguments]
 ) -> Converted[wires.generate_content.Response]: ...
 
 
@@ -96,38 +96,38 @@ def collect_stream(
     chunks: AsyncIterable[bytes],
     *,
     source: FormatOrName,
-    target: Literal["chat_completions"],
+    target: ToChatCompletions,
     **arguments: Unpack[CollectArguments],
 ) -> Coroutine[Any, Any, Converted[wires.chat_completions.Response]]: ...
 
 
 @overload
 def collect_stream(
-    chunks: AsyncIterable[bytes], *, source: Literal["chat_completions"], target: None = None, **arguments: Unpack[CollectArguments]
+    chunks: AsyncIterable[bytes], *, source: ToChatCompletions, target: None = None, **arguments: Unpack[CollectArguments]
 ) -> Coroutine[Any, Any, Converted[wires.chat_completions.Response]]: ...
 
 
 @overload
 def collect_stream(
-    chunks: AsyncIterable[bytes], *, source: FormatOrName, target: Literal["messages"], **arguments: Unpack[CollectArguments]
+    chunks: AsyncIterable[bytes], *, source: FormatOrName, target: ToMessages, **arguments: Unpack[CollectArguments]
 ) -> Coroutine[Any, Any, Converted[wires.messages.Response]]: ...
 
 
 @overload
 def collect_stream(
-    chunks: AsyncIterable[bytes], *, source: Literal["messages"], target: None = None, **arguments: Unpack[CollectArguments]
+    chunks: AsyncIterable[bytes], *, source: ToMessages, target: None = None, **arguments: Unpack[CollectArguments]
 ) -> Coroutine[Any, Any, Converted[wires.messages.Response]]: ...
 
 
 @overload
 def collect_stream(
-    chunks: AsyncIterable[bytes], *, source: FormatOrName, target: Literal["responses"], **arguments: Unpack[CollectArguments]
+    chunks: AsyncIterable[bytes], *, source: FormatOrName, target: ToResponses, **arguments: Unpack[CollectArguments]
 ) -> Coroutine[Any, Any, Converted[wires.responses.Response]]: ...
 
 
 @overload
 def collect_stream(
-    chunks: AsyncIterable[bytes], *, source: Literal["responses"], target: None = None, **arguments: Unpack[CollectArguments]
+    chunks: AsyncIterable[bytes], *, source: ToResponses, target: None = None, **arguments: Unpack[CollectArguments]
 ) -> Coroutine[Any, Any, Converted[wires.responses.Response]]: ...
 
 
@@ -136,14 +136,14 @@ def collect_stream(
     chunks: AsyncIterable[bytes],
     *,
     source: FormatOrName,
-    target: Literal["generate_content"],
+    target: ToGenerateContent,
     **arguments: Unpack[CollectArguments],
 ) -> Coroutine[Any, Any, Converted[wires.generate_content.Response]]: ...
 
 
 @overload
 def collect_stream(
-    chunks: AsyncIterable[bytes], *, source: Literal["generate_content"], target: None = None, **arguments: Unpack[CollectArguments]
+    chunks: AsyncIterable[bytes], *, source: ToGenerateContent, target: None = None, **arguments: Unpack[CollectArguments]
 ) -> Coroutine[Any, Any, Converted[wires.generate_content.Response]]: ...
 
 
@@ -237,23 +237,19 @@ class _Reading:
 
 
 @overload
-def iter_events(
-    chunks: Iterable[bytes], *, format: Literal["chat_completions"]
-) -> Iterator[wires.chat_completions.StreamEvent]: ...
+def iter_events(chunks: Iterable[bytes], *, format: ToChatCompletions) -> Iterator[wires.chat_completions.StreamEvent]: ...
 
 
 @overload
-def iter_events(chunks: Iterable[bytes], *, format: Literal["messages"]) -> Iterator[wires.messages.StreamEvent]: ...
+def iter_events(chunks: Iterable[bytes], *, format: ToMessages) -> Iterator[wires.messages.StreamEvent]: ...
 
 
 @overload
-def iter_events(chunks: Iterable[bytes], *, format: Literal["responses"]) -> Iterator[wires.responses.StreamEvent]: ...
+def iter_events(chunks: Iterable[bytes], *, format: ToResponses) -> Iterator[wires.responses.StreamEvent]: ...
 
 
 @overload
-def iter_events(
-    chunks: Iterable[bytes], *, format: Literal["generate_content"]
-) -> Iterator[wires.generate_content.StreamEvent]: ...
+def iter_events(chunks: Iterable[bytes], *, format: ToGenerateContent) -> Iterator[wires.generate_content.StreamEvent]: ...
 
 
 @overload
@@ -262,21 +258,21 @@ def iter_events(chunks: Iterable[bytes], *, format: FormatOrName) -> Iterator[Ba
 
 @overload
 def iter_events(
-    chunks: AsyncIterable[bytes], *, format: Literal["chat_completions"]
+    chunks: AsyncIterable[bytes], *, format: ToChatCompletions
 ) -> AsyncIterator[wires.chat_completions.StreamEvent]: ...
 
 
 @overload
-def iter_events(chunks: AsyncIterable[bytes], *, format: Literal["messages"]) -> AsyncIterator[wires.messages.StreamEvent]: ...
+def iter_events(chunks: AsyncIterable[bytes], *, format: ToMessages) -> AsyncIterator[wires.messages.StreamEvent]: ...
 
 
 @overload
-def iter_events(chunks: AsyncIterable[bytes], *, format: Literal["responses"]) -> AsyncIterator[wires.responses.StreamEvent]: ...
+def iter_events(chunks: AsyncIterable[bytes], *, format: ToResponses) -> AsyncIterator[wires.responses.StreamEvent]: ...
 
 
 @overload
 def iter_events(
-    chunks: AsyncIterable[bytes], *, format: Literal["generate_content"]
+    chunks: AsyncIterable[bytes], *, format: ToGenerateContent
 ) -> AsyncIterator[wires.generate_content.StreamEvent]: ...
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Required, TypedDict, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Required, TypedDict, Unpack, cast, overload
 from urllib.parse import quote
 
 from formatbridge import formats, ir
@@ -18,7 +18,16 @@ from formatbridge.convert.bodies import (
 from formatbridge.convert.input import note_malformed, read_answer, read_count_request
 from formatbridge.convert.requests import encode_request_for, prepared_request, same_request_for_server
 from formatbridge.errors import ConfigurationError
-from formatbridge.formats.format import CallerTool, CountSpec, FormatOrName, FormatSpec, Target
+from formatbridge.formats.format import (
+    CallerTool,
+    CountSpec,
+    FormatOrName,
+    FormatSpec,
+    Target,
+    ToGenerateContent,
+    ToMessages,
+    ToResponses,
+)
 from formatbridge.formats.model_facts import ModelFacts, facts_of
 from formatbridge.formats.shared.foreign_tokens import Removed, without_foreign_tokens
 from formatbridge.jsontext.pointers import escape
@@ -69,19 +78,19 @@ class CountRequestArguments(TypedDict, total=False):
 
 @overload
 def convert_count_request(
-    body: Any, *, target: Literal["messages"], **arguments: Unpack[CountRequestArguments]
+    body: Any, *, target: ToMessages, **arguments: Unpack[CountRequestArguments]
 ) -> ConvertedRequest[wires.messages.CountRequest]: ...
 
 
 @overload
 def convert_count_request(
-    body: Any, *, target: Literal["responses"], **arguments: Unpack[CountRequestArguments]
+    body: Any, *, target: ToResponses, **arguments: Unpack[CountRequestArguments]
 ) -> ConvertedRequest[wires.responses.CountRequest]: ...
 
 
 @overload
 def convert_count_request(
-    body: Any, *, target: Literal["generate_content"], **arguments: Unpack[CountRequestArguments]
+    body: Any, *, target: ToGenerateContent, **arguments: Unpack[CountRequestArguments]
 ) -> ConvertedRequest[wires.generate_content.CountRequest]: ...
 
 
@@ -224,7 +233,9 @@ def _counted_fields(raw: JsonObject, count: CountSpec, losses: Ledger) -> JsonOb
     """Return a request without the fields that do not change the count, and note these."""
     for name in raw:
         if name in count.uncounted and not is_empty(raw[name]):
-            losses.dropped(ir.Opaque(format="", raw=raw[name], src=f"/{escape(name)}"), code=_NOT_COUNTED, severity="info")
+            losses.dropped(
+                ir.Opaque(format=ir.RegisteredName(""), raw=raw[name], src=f"/{escape(name)}"), code=_NOT_COUNTED, severity="info"
+            )
     return {name: value for name, value in raw.items() if name not in count.uncounted}
 
 
@@ -237,19 +248,19 @@ class CountResponseArguments(TypedDict, total=False):
 
 @overload
 def convert_count_response(
-    body: Any, *, target: Literal["messages"], **arguments: Unpack[CountResponseArguments]
+    body: Any, *, target: ToMessages, **arguments: Unpack[CountResponseArguments]
 ) -> Converted[wires.messages.CountResponse]: ...
 
 
 @overload
 def convert_count_response(
-    body: Any, *, target: Literal["responses"], **arguments: Unpack[CountResponseArguments]
+    body: Any, *, target: ToResponses, **arguments: Unpack[CountResponseArguments]
 ) -> Converted[wires.responses.CountResponse]: ...
 
 
 @overload
 def convert_count_response(
-    body: Any, *, target: Literal["generate_content"], **arguments: Unpack[CountResponseArguments]
+    body: Any, *, target: ToGenerateContent, **arguments: Unpack[CountResponseArguments]
 ) -> Converted[wires.generate_content.CountResponse]: ...
 
 

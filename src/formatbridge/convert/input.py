@@ -245,7 +245,7 @@ def _refuse_infinity(losses: Ledger, source: str, kind: Kind) -> None:
         raise _no_json(error, source, kind) from None
 
 
-def source_of(body: Any, kind: Kind) -> str:
+def source_of(body: Any, kind: Kind) -> ir.FormatName:
     """Return the name of a body's format, where ``source`` is None: that of a typed model, or the detected one.
 
     Raises ``ConfigurationError`` where detection is not sure, with the formats that the body may have.

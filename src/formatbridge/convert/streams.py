@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Generic, Literal, Required, TypedDict, Unpack, cast, overload
+from typing import TYPE_CHECKING, Generic, Required, TypedDict, Unpack, cast, overload
 
 from pydantic import BaseModel
 
@@ -34,7 +34,7 @@ from formatbridge.errors import (
     StreamError,
     TruncatedStreamError,
 )
-from formatbridge.formats.format import FormatOrName, FormatSpec
+from formatbridge.formats.format import FormatOrName, FormatSpec, ToChatCompletions, ToGenerateContent, ToMessages, ToResponses
 from formatbridge.formats.shared.token_authentication import check_event_tokens
 from formatbridge.formats.shared.tool_restoration import ToolNameRestorer, changes_tools
 from formatbridge.ir import events
@@ -84,25 +84,25 @@ class StreamConverter(Generic[ModelT_co]):
     def __init__(
         self: StreamConverter[wires.chat_completions.Response],
         *,
-        target: Literal["chat_completions"],
+        target: ToChatCompletions,
         **arguments: Unpack[StreamArguments],
     ) -> None: ...
 
     @overload
     def __init__(
-        self: StreamConverter[wires.messages.Response], *, target: Literal["messages"], **arguments: Unpack[StreamArguments]
+        self: StreamConverter[wires.messages.Response], *, target: ToMessages, **arguments: Unpack[StreamArguments]
     ) -> None: ...
 
     @overload
     def __init__(
-        self: StreamConverter[wires.responses.Response], *, target: Literal["responses"], **arguments: Unpack[StreamArguments]
+        self: StreamConverter[wires.responses.Response], *, target: ToResponses, **arguments: Unpack[StreamArguments]
     ) -> None: ...
 
     @overload
     def __init__(
         self: StreamConverter[wires.generate_content.Response],
         *,
-        target: Literal["generate_content"],
+        target: ToGenerateContent,
         **arguments: Unpack[StreamArguments],
     ) -> None: ...
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Generic, Literal, Protocol
+
+from typing_extensions import TypeVar
 
 from formatbridge import ir
 from formatbridge.dialect import Dialect, DialectRules
@@ -283,7 +285,7 @@ class FormatSpec:
     ledger what the format cannot express. Two specs are equal only if they are the same object.
     """
 
-    name: str
+    name: ir.FormatName
     """The name of the format: lower-case letters, digits and underscores. It is part of the tags of carried reasoning tokens."""
     title: str = ""
     """The name in the vendor's documentation, such as ``OpenAI Chat Completions``; empty: the name of the format."""
@@ -407,8 +409,12 @@ class DecodeError(Protocol):
     def __call__(self, body: JsonObject, *, status: int | None) -> ir.Error: ...
 
 
+FormatT_co = TypeVar("FormatT_co", bound=ir.FormatName | FormatSpec, default=Any, covariant=True)
+"""The format of a ``Target``."""
+
+
 @dataclass(frozen=True, slots=True)
-class Target:
+class Target(Generic[FormatT_co]):
     """A format, with what is known about the server and the model that receive the request.
 
     ``Target`` is accepted wherever ``target`` or ``via`` names a format. The dialect and the model change requests only.
@@ -416,7 +422,7 @@ class Target:
     >>> target = Target("chat_completions", dialect="openrouter")
     """
 
-    format: ir.FormatName | FormatSpec
+    format: FormatT_co
     """The format."""
     dialect: str | Dialect | None = field(default=None, kw_only=True)
     """A built-in dialect by its name, or one of the caller; None: any server of the format."""
@@ -430,4 +436,9 @@ class Target:
 
 
 FormatOrName = ir.FormatName | FormatSpec | Target
-"""The type of the arguments ``source``, ``target`` and ``via``."""
+"""The type of the arguments ``source``, ``target`` and ``via``. It has no ``str``, so that type checkers reject a misspelt name."""
+ToChatCompletions = Literal["chat_completions"] | Target[Literal["chat_completions"]]
+ToMessages = Literal["messages"] | Target[Literal["messages"]]
+ToResponses = Literal["responses"] | Target[Literal["responses"]]
+ToGenerateContent = Literal["generate_content"] | Target[Literal["generate_content"]]
+"""Targets of a known format, by which overloads select the typed models of results."""

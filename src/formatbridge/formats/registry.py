@@ -22,7 +22,7 @@ ENTRY_POINTS = "formatbridge.formats"
 """The entry point group in which a package registers formats; the name of an entry point is the name of its format."""
 
 
-def load(format: FormatOrName) -> FormatSpec:
+def load(format: FormatOrName | str) -> FormatSpec:
     """Return a format by its name, a ``FormatSpec`` unchanged, and the format of a ``Target``, without its dialect.
 
     Raises ``UnknownFormatError`` for any other value.

@@ -10,13 +10,15 @@ The most frequent nodes also accept their first fields by position, because keyw
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NewType
 
 from formatbridge.jsontext.types import JsonObject, JsonValue
 
 Format = Literal["chat_completions", "messages", "responses", "generate_content"]
 """The names of the built-in formats."""
-FormatName = Format | str
+RegisteredName = NewType("RegisteredName", str)
+"""The name of a format from outside, or a name that is known at run time only. Type checkers reject any other text as a format."""
+FormatName = Format | RegisteredName
 """The name of a format, built in or from outside."""
 Number = int | float
 """A number that keeps its JSON form: 1 is written as 1, and 1.0 as 1.0."""

@@ -70,7 +70,7 @@ def decode_token(
     if text.startswith(_TAG):
         pieces = text.split("|", 3)
         if len(pieces) == 4 and _names_format(pieces[1]) and pieces[1] not in _KEYED and pieces[2].partition(".")[0] in _KINDS:
-            known, kind_in_tag = pieces[1].removeprefix(_FROM_OUTSIDE), cast(ir.SignatureKind, pieces[2].partition(".")[0])
+            known, kind_in_tag = _format_of(pieces[1]), cast(ir.SignatureKind, pieces[2].partition(".")[0])
             inner, received_in, key_in_tag = _split_received_in(pieces[3], known)
             inner, sealed = _split_item(inner) if known in _BOUND_TO else (inner, None)
             return ir.Signature(
@@ -93,7 +93,7 @@ def _split_received_in(text: str, issuer: ir.FormatName) -> tuple[str, ir.Format
     inner, _, last = text.rpartition("|")
     if not _names_format(last):
         return text, None, None
-    received_in, key = _KEYED.get(last, (last.removeprefix(_FROM_OUTSIDE), None))
+    received_in, key = _KEYED.get(last, (_format_of(last), None))
     return (inner, received_in, key) if received_in != issuer else (inner, None, None)
 
 
@@ -104,6 +104,11 @@ def _with_received_in(text: str, signature: ir.Signature) -> str:
     if signature.received_in is None:
         return f"{text}|{_piece_of(signature.issuer)}"
     return f"{text}|{_piece_of(signature.received_in)}" + (f".{signature.key}" if signature.key else "")
+
+
+def _format_of(piece: str) -> ir.FormatName:
+    """Return the format that a piece of a tag names."""
+    return ir.RegisteredName(piece.removeprefix(_FROM_OUTSIDE))
 
 
 def _piece_of(format: ir.FormatName) -> str:

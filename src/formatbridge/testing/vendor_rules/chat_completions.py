@@ -7,6 +7,7 @@ from formatbridge.testing.script import Failure
 from formatbridge.testing.vendor_rules.openai import (
     IMAGE_SOURCE,
     JSON_SOURCE,
+    MODEL_SOURCE,
     SCHEMA_SOURCE,
     STRICT_SOURCE,
     check_images,
@@ -68,7 +69,20 @@ def _check_metadata(body: JsonObject, _facts: Facts) -> Failure | None:
     return openai_failure(400, "The 'metadata' parameter is only allowed when 'store' is enabled.", param="metadata")
 
 
+def _check_model(body: JsonObject, _facts: Facts) -> Failure | None:
+    return None if body.get("model") else openai_failure(400, "you must provide a model parameter")
+
+
+def _check_messages(body: JsonObject, _facts: Facts) -> Failure | None:
+    if body["messages"]:
+        return None
+    words = "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead."
+    return openai_failure(400, words, param="messages", code="empty_array")
+
+
 RULES = (
+    Rule("no_model", "`model` is missing or empty", MODEL_SOURCE, _check_model),
+    Rule("no_messages", "`messages` is empty", "CopilotKit/CopilotKit#529, microsoft/agent-framework#2384", _check_messages),
     Rule("strict_schema", "a schema with `strict` has an optional property, an open object or a keyword that is not supported",
          STRICT_SOURCE, _check_strict),
     Rule("image_type", "the data of an image is not of type PNG, JPEG, GIF or WebP", IMAGE_SOURCE, _check_images),

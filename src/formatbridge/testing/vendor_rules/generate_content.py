@@ -128,7 +128,15 @@ def _check_combined_tools(body: JsonObject, facts: Facts) -> Failure | None:
     return _failure("Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function calling.")
 
 
+def _check_contents(body: JsonObject, _facts: Facts) -> Failure | None:
+    if body.get("contents"):
+        return None
+    return _failure("* GenerateContentRequest.contents: contents is not specified")
+
+
 RULES = (
+    Rule("no_contents", "`contents` is missing or empty",
+         "langchain-ai/langchain-google#1393, ikechan8370/chatgpt-plugin#733", _check_contents),
     Rule("call_without_signature",
          "the first `functionCall` of a model turn has no `thoughtSignature`; in the current turn, for models after Gemini 2",
          "docs, Thought signatures; pipecat-ai/pipecat#5809, docker/docker-agent#2155", _check_calls),

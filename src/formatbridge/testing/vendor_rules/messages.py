@@ -24,6 +24,20 @@ def _failure(message: str, **details: Any) -> Failure:
     return Failure(400, message, body={"type": "error", "error": error})
 
 
+def _check_model(body: JsonObject, _facts: Facts) -> Failure | None:
+    if body.get("model"):
+        return None
+    return _failure("model: String should have at least 1 character" if "model" in body else "model: Field required")
+
+
+def _check_messages(body: JsonObject, _facts: Facts) -> Failure | None:
+    return None if body["messages"] else _failure("messages: at least one message is required")
+
+
+def _check_token_limit(body: JsonObject, _facts: Facts) -> Failure | None:
+    return _failure("max_tokens: Field required") if body.get("max_tokens") is None else None
+
+
 def _check_schemas(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject the first tool whose schema has a union at its root."""
     for index, tool in enumerate(body.get("tools") or ()):
@@ -155,6 +169,10 @@ def _check_deferred(body: JsonObject, _facts: Facts) -> Failure | None:
 
 
 RULES = (
+    Rule("no_model", "`model` is missing or empty", "docs, Create a Message", _check_model),
+    Rule("no_messages", "`messages` is empty", "Helicone/helicone#5257, langgenius/dify#1893", _check_messages),
+    Rule("no_token_limit", "`max_tokens` is missing",
+         "tickernelz/opencode-mem#50, testomatio/app#1194, microsoft/foundry-dev-tools#385", _check_token_limit),
     Rule("union_at_root", "the root of an `input_schema` has `oneOf`, `anyOf` or `allOf`",
          "anomalyco/opencode#46628, langchain-ai/langchain#39271, anthropics/claude-code#40075", _check_schemas),
     Rule("property_name", "a property of an `input_schema` has an illegal name",

@@ -13,6 +13,7 @@ SCHEMA_SOURCE = (
 )
 STRICT_SOURCE = "BerriAI/litellm#38211, vercel/ai#6484, agentscope-ai/agentscope-java#2548, vercel-labs/json-render#180"
 IMAGE_SOURCE = "STranslate/STranslate#277, anomalyco/opencode#5704, OpenRouterTeam/openrouter-examples#81"
+MODEL_SOURCE = "danielmiessler/Fabric#239, QwenLM/qwen-code#89, transitive-bullshit/agentic#530"
 JSON_SOURCE = "StefanBratanov/jvm-openai#15, vercel/ai#7913, Wei-Shaw/sub2api#3337"
 _UNIONS = ("oneOf", "anyOf", "allOf", "enum", "not")
 

@@ -189,7 +189,28 @@ def _check_json_mode(body: JsonObject, _facts: Facts) -> Failure | None:
     return openai_failure(400, words, param="input")
 
 
+def _check_model(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject a request without a model. A stored prompt may have one."""
+    if body.get("model") or body.get("prompt"):
+        return None
+    return openai_failure(400, "Missing required parameter: 'model'.", param="model", code="missing_required_parameter")
+
+
+def _check_input(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject a request that neither has an input nor continues something that the server stores."""
+    if body.get("input") or any(body.get(name) for name in ("previous_response_id", "prompt", "conversation")):
+        return None
+    code = "missing_required_parameter"
+    if body.get("input") is None:
+        return openai_failure(400, "Missing required parameter: 'input'.", param="input", code=code)
+    words = "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation' must be provided."
+    return openai_failure(400, words, code=code)
+
+
 RULES = (
+    Rule("no_model", "`model` is missing or empty, and there is no `prompt`", "docs, Create a model response", _check_model),
+    Rule("no_input", "`input` is missing or empty, and there is no `previous_response_id`, `prompt` or `conversation`",
+         "docs, Create a model response; the message as OpenAI answers an empty list", _check_input),
     Rule("strict_schema", "a schema with `strict` has an optional property, an open object or a keyword that is not supported",
          STRICT_SOURCE, _check_strict),
     Rule("image_type", "the data of an image is not of type PNG, JPEG, GIF or WebP", IMAGE_SOURCE, _check_images),
