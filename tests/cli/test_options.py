@@ -474,3 +474,11 @@ def test_a_pair_of_formats_and_all_formats_exclude_each_other(option: tuple[str,
     assert main(["demo", "--all", *option]) == 2
 
     assert capfdbinary.readouterr().err == b"formatbridge: --all runs every format, expected no --from and no --to\n"
+
+
+def test_the_demonstration_of_a_dialect_is_a_usage_error(capfdbinary: Captured) -> None:
+    """The message is in the words of the command line."""
+    assert main(["demo", "--to", "openai@openrouter"]) == 2
+
+    error = capfdbinary.readouterr().err
+    assert error.startswith(b"formatbridge: the demonstration has no dialects and no formats from outside, expected one of chat_")

@@ -94,6 +94,16 @@ def test_a_usage_error_is_short_and_suggests_the_nearest(arguments: list[str], m
     assert lines[1].endswith("--help lists the arguments")
 
 
+def test_only_a_dialect_that_has_the_format_is_suggested(capfdbinary: Captured) -> None:
+    """The next command would be rejected as well."""
+    with pytest.raises(SystemExit):
+        main(["convert", "--to", "messages@opena"])
+
+    error = capfdbinary.readouterr().err
+    assert b"'opena', expected one of anthropic" in error
+    assert b"did you mean 'openai'" not in error
+
+
 @pytest.mark.parametrize("alias", ALIASES)
 def test_a_vendor_is_a_name_of_its_format(alias: str, capfdbinary: Captured) -> None:
     """People know the vendor before they know the names of this library."""

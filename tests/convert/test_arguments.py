@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -238,3 +238,8 @@ def test_every_option_is_checked(wrong: dict[str, Any]) -> None:
     """An invalid option is reported at once, not noticed in an answer."""
     with pytest.raises(fb.ConfigurationError, match=next(iter(wrong))):
         fb.Options(**wrong)
+
+
+def test_a_target_with_an_explicit_parameter_is_the_same_target() -> None:
+    """The parameter is for type checkers."""
+    assert fb.Target[Literal["messages"]]("messages") == fb.Target("messages")

@@ -33,7 +33,8 @@ def pair(source: FormatOrName | None, target: FormatOrName | None) -> Pair:
     target = target or defaults.get(cast(fb.Format, source), "messages")
     for name in (source, target):
         if name not in REQUESTS:
-            raise fb.ConfigurationError(f"the demonstration has no conversation in {name!r}, expected one of {', '.join(REQUESTS)}")
+            known = ", ".join(REQUESTS)
+            raise fb.ConfigurationError(f"the demonstration has no dialects and no formats from outside, expected one of {known}")
     return cast(Pair, (source, target))
 
 

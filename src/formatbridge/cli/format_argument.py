@@ -13,7 +13,7 @@ from formatbridge.cli.usage import suggestion
 from formatbridge.errors import FormatBridgeError
 from formatbridge.formats.format import FormatOrName, FormatSpec, Target
 from formatbridge.formats.model_facts import ModelFacts
-from formatbridge.formats.registry import check_name, load_for_requests
+from formatbridge.formats.registry import check_name, load, load_for_requests
 from formatbridge.ir import RegisteredName
 
 ALIASES = {
@@ -64,7 +64,8 @@ def _with_dialect(format: FormatOrName, dialect: str) -> Target:
     try:
         load_for_requests(target)
     except FormatBridgeError as error:
-        raise ArgumentTypeError(f"{error}{'' if dialect in DIALECTS else suggestion(dialect, DIALECTS)}") from None
+        known = [] if dialect in DIALECTS else [name for name, each in DIALECTS.items() if load(format).name in each.rules]
+        raise ArgumentTypeError(f"{error}{suggestion(dialect, known)}") from None
     return target
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol
 
 from typing_extensions import TypeVar
 
@@ -433,6 +433,12 @@ class Target(Generic[FormatT_co]):
         dialect = self.dialect.name if isinstance(self.dialect, Dialect) else self.dialect
         name = self.format.name if isinstance(self.format, FormatSpec) else self.format
         return f"Target({name!r}{f', dialect={dialect!r}' if dialect else ''}{', model=...' if self.model else ''})"
+
+    if not TYPE_CHECKING:
+
+        def __class_getitem__(cls, _format: Any) -> type[Target]:
+            """Return the class itself: ``typing`` would set an attribute of each instance, which a frozen class with slots rejects."""
+            return cls
 
 
 FormatOrName = ir.FormatName | FormatSpec | Target
