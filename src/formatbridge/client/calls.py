@@ -13,7 +13,7 @@ from urllib.parse import urljoin, urlsplit
 from formatbridge import formats, ir
 from formatbridge._version import __version__
 from formatbridge.client import errors
-from formatbridge.client.profile import RelayProfile, origin_of
+from formatbridge.client.profile import MODELS, RelayProfile, origin_of
 from formatbridge.client.secrets import Headers, is_sensitive, masked_headers
 from formatbridge.client.settings import Limits
 from formatbridge.convert.bodies import Converted, ConvertedError, ConvertedRequest
@@ -178,8 +178,8 @@ def build_models_call(
         body=b"",
         source_format=target_format,
         target_format=target_format,
-        secrets=_secret_headers(profile, "models", key, {**sdk_headers, **profile.headers, **headers}),
-        key_headers=_key_headers(profile, "models"),
+        secrets=_secret_headers(profile, MODELS, key, {**sdk_headers, **profile.headers, **headers}),
+        key_headers=_key_headers(profile, MODELS),
     )
 
 

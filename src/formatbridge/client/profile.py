@@ -23,7 +23,8 @@ Endpoint = str
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _COLLECTIONS = ("models/", "tunedModels/")
 
-_MODELS = "models"
+MODELS = ir.RegisteredName("models")
+"""The name of the endpoint that lists models, in place of a format."""
 
 
 class FormatPaths(Mapping[Endpoint, str]):
@@ -45,12 +46,12 @@ class FormatPaths(Mapping[Endpoint, str]):
         return path
 
     def _path(self, endpoint: Endpoint) -> str | None:
-        if endpoint == _MODELS:
+        if endpoint == MODELS:
             return load(RELAY_MODELS).endpoint.models.path if self._kind == "answer" else None
         return _path_of(load(endpoint), self._kind) if endpoint in FORMATS else None
 
     def __iter__(self) -> Iterator[Endpoint]:
-        return (name for name in (*FORMATS, _MODELS) if self._path(name) is not None)
+        return (name for name in (*FORMATS, MODELS) if self._path(name) is not None)
 
     def __len__(self) -> int:
         return len(list(self))
@@ -116,7 +117,7 @@ class RelayProfile:
         for name in ("auth", "paths", "stream_paths", "count_paths", "plain_only"):
             table = getattr(self, name)
             if not isinstance(table, FormatPaths):
-                _check_endpoints(f"profile {name}", table, {_MODELS} if name != "plain_only" else set())
+                _check_endpoints(f"profile {name}", table, {MODELS} if name != "plain_only" else set())
                 for endpoint, path in table.items() if name.endswith("paths") else ():
                     _check_path(endpoint, path)
         object.__setattr__(self, "plain_only", frozenset(self.plain_only))
@@ -150,9 +151,9 @@ class RelayProfile:
 
         A format from outside has the path in its ``FormatSpec`` if the profile has none.
         """
-        name = endpoint if endpoint == _MODELS else load(endpoint).name
+        name = endpoint if endpoint == MODELS else load(endpoint).name
         pattern = (self.stream_paths.get(name) if stream else None) or self.paths.get(name)
-        if pattern is None and name not in (*FORMATS, _MODELS):
+        if pattern is None and name not in (*FORMATS, MODELS):
             facts = load(endpoint).endpoint
             pattern = (facts.stream_path if stream else None) or facts.path
         if pattern is None:
@@ -185,7 +186,7 @@ class RelayProfile:
 
         The profile's path comes first, then those of the built-in formats. ``via``: the preferred format, if its path is one of them.
         """
-        path, wanted = self.path(_MODELS), load(via)
+        path, wanted = self.path(MODELS), load(via)
         others: dict[str, FormatSpec] = {}
         for spec in map(load, FORMATS):
             others.setdefault(spec.endpoint.models.path, spec)
@@ -298,9 +299,9 @@ def _vendor_profile(name: str) -> RelayProfile:
     profile = RelayProfile(
         name=name,
         base_url=facts.base_url,
-        paths={**paths, _MODELS: facts.models.path},
-        auth={} if facts.key_header == "authorization" else dict.fromkeys((*paths, _MODELS), facts.key_header),
-        models_format=name,
+        paths={**paths, MODELS: facts.models.path},
+        auth={} if facts.key_header == "authorization" else dict.fromkeys((*paths, MODELS), facts.key_header),
+        models_format=ir.RegisteredName(name),
     )
     return replace(profile, version_headers=(facts.version_header,)) if facts.version_header else profile
 
