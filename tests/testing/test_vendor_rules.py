@@ -77,6 +77,13 @@ def _marked(*marks: dict[str, Any]) -> dict[str, Any]:
 
 # One row for each violation of a rule, and one for a similar request that keeps it.
 
+DEFERRED = {
+    "type": "function",
+    "name": "now",
+    "parameters": {"type": "object", "properties": {}},
+    "strict": False,
+    "defer_loading": True,
+}
 REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
     ("chat_completions", "no_model", {"model": ""}, 400, "you must provide a model parameter"),
     ("chat_completions", "no_messages", {"messages": []}, 400, "Invalid 'messages': empty array."),
@@ -124,6 +131,8 @@ REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
     ("messages", "unknown_signature", _thought(type="redacted_thinking", data=TAGGED), 400,
      "messages.1.content.0: Invalid `data` in `redacted_thinking` block"),
     ("messages", "thread", {"thread": {"type": "create"}}, 400, "thread"),
+    ("messages", "all_deferred", {"tools": [{"name": "now", "input_schema": {"type": "object"}, "defer_loading": True}]}, 400,
+     "At least one tool must have defer_loading=false."),
     ("messages", "cache_durations", _marked({}, {"ttl": "1h"}), 400,
      "messages.0.content.1.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block."),
     ("messages", "cache_durations",
@@ -149,6 +158,10 @@ REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
      "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'."),
     ("responses", "limit_below_16", {"max_output_tokens": 15}, 400,
      "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got 15 instead."),
+    ("responses", "deferred_tools", {"tools": [DEFERRED]}, 400, "Deferred tools require tools.tool_search."),
+    ("responses", "deferred_tools", {"tools": [{"type": "namespace", "name": "n", "description": "d", "tools": [DEFERRED]}]}, 400,
+     "Deferred tools require tools.tool_search."),
+    ("responses", "deferred_tools", {"tools": [{"type": "tool_search"}]}, 400, "tools.tool_search requires at least one deferred tool."),
     ("responses", "reference_not_stored", {"input": [{"type": "item_reference", "id": "msg_1"}]}, 404,
      "Item with id 'msg_1' not found."),
     ("responses", "reference_not_stored", {"input": [{"id": "msg_1"}]}, 404, "Item with id 'msg_1' not found."),
@@ -206,6 +219,10 @@ ACCEPTED: list[tuple[str, str, dict[str, Any]]] = [
     }}]}),
     ("messages", "unknown_signature", _thought(type="text", text="Hm.")),
     ("messages", "thread", {"thread": None}),
+    ("messages", "all_deferred", {"tools": [
+        {"name": "now", "input_schema": {"type": "object"}, "defer_loading": True},
+        {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"},
+    ]}),
     ("messages", "cache_durations", _marked({"ttl": "1h"}, {"ttl": "1h"}, {"ttl": "5m"}, {})),
     ("messages", "code_callers", {"model": HAIKU, "tools": [
         {"type": "web_search_20250305", "name": "web_search"},
@@ -217,6 +234,8 @@ ACCEPTED: list[tuple[str, str, dict[str, Any]]] = [
     ("responses", "summary_unverified", {"reasoning": {"summary": None, "effort": "low"}}),
     ("responses", "json_mode", {"input": "Write JSON.", "text": {"format": {"type": "json_object"}}}),
     ("responses", "limit_below_16", {"max_output_tokens": 16}),
+    ("responses", "deferred_tools", {"tools": [DEFERRED, {"type": "tool_search"}]}),
+    ("responses", "deferred_tools", {"tools": [{"type": "tool_search", "execution": "client"}]}),
     ("responses", "reference_not_stored", {"input": [{"role": "user", "content": "hi"}]}),
     ("responses", "previous_response_not_stored", {"previous_response_id": None}),
     ("responses", "conversation_not_stored", {"conversation": None}),

@@ -33,7 +33,7 @@ REASONS: Mapping[str, str] = {
     "single_answer": "the target returns one answer only",
     "excluded": "not allowed together with another setting",
     "without_tools": "the target allows it only with tools",
-    "without_deferred": "no tool is deferred, so there is nothing to search",
+    "without_deferred": "there is no deferred tool to search",
     "all_deferred": "the target requires a tool that is not deferred",
     "not_stored": "the target allows it only with stored responses",
     "billing_header": "billing data of the caller's client",

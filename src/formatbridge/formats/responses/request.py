@@ -119,7 +119,9 @@ def _encode_storage(request: ir.Request, body: JsonObject, losses: Ledger) -> No
 
 def _encode_tools(request: ir.Request, items: list[JsonObject], losses: Ledger) -> JsonObject:
     """Encode the tools, the tool choice and ``parallel_tool_calls``; the server accepts the latter two only with tools."""
-    tools, search = adapt_tool_search(request.tools, added_tools(request), losses)
+    tools, search = request.tools, None
+    if request.format != "responses":  # tools of this format are what their caller meant
+        tools, search = adapt_tool_search(tools, added_tools(request), losses)
     body = encode_tools(tools, losses)
     if search is not None:
         encoded_tools = body.setdefault("tools", [])

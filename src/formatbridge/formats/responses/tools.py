@@ -76,13 +76,15 @@ def adapt_tool_search(tools: list[ir.Tool], added: list[ir.Tool], losses: Ledger
     ``added``: the tools that messages add. The server rejects deferred tools without a search ("Deferred tools require tools.tool_search",
     pydantic/pydantic-ai#6080, Wei-Shaw/sub2api#5942), and a search without deferred tools (justrach/codegraff#746).
     """
-    searches = [tool for tool in (*tools, *added) if _is_search(tool)]
     if any(map(is_deferred, tools)) or any(map(is_deferred, added)):
-        return tools, None if searches else {"type": "tool_search"}
-    hosted = [tool for tool in searches if isinstance(tool, ir.HostedTool)]
-    for tool in hosted:
-        losses.dropped(tool, code="without_deferred", severity="info")
-    return [tool for tool in tools if tool not in hosted] if hosted else tools, None
+        return tools, None if any(map(_is_search, (*tools, *added))) else {"type": "tool_search"}
+    kept = []
+    for tool in tools:
+        if isinstance(tool, ir.HostedTool) and _is_search(tool):
+            losses.dropped(tool, code="without_deferred", severity="info")
+        else:
+            kept.append(tool)
+    return kept, None
 
 
 def _is_search(tool: ir.Tool) -> bool:
