@@ -223,7 +223,7 @@ def _media(raw: Any, name: str) -> frozenset[MediaKind] | None:
 
 
 def _positive(value: Any) -> int | None:
-    """Return a number above 0, also one that a spreadsheet or a data frame has made a float, such as ``8192.0``."""
+    """Return a number above 0, also a whole float such as ``8192.0``, which data frames and spreadsheets contain."""
     if type(value) is float and value.is_integer():
         value = int(value)
     return value if type(value) is int and value > 0 else None
