@@ -209,3 +209,32 @@ def test_a_broken_stream_has_its_restored_calls_in_the_partial_answer() -> None:
     assert caught.value.partial is not None
     assert _is_restored(caught.value.partial.body["output"][1:])
     assert caught.value.partial.body["id"] == ANSWER["id"]
+
+
+def test_a_restored_stream_of_chat_has_the_custom_call_and_the_usage_that_the_server_sent() -> None:
+    request = {
+        "model": "m",
+        "stream": True,
+        "messages": [{"role": "user", "content": "hi"}],
+        "tools": [{"type": "custom", "custom": {"name": "patch"}}],
+    }
+    target = fb.Target("chat_completions", dialect="deepseek")
+    converted = fb.convert_request(request, source="chat_completions", target=target)
+    call = {"index": 0, "id": "c1", "type": "function", "function": {"name": "patch", "arguments": '{"input":"ab"}'}}
+    head = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    chunks = [
+        head | {"choices": [{"index": 0, "delta": {"role": "assistant", "tool_calls": [call]}, "finish_reason": None}]},
+        head | {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]},
+        head | {"choices": [], "usage": usage},
+    ]
+    data = b"".join(b"data: %b\n\n" % json.dumps(chunk).encode() for chunk in chunks) + b"data: [DONE]\n\n"
+
+    out = fb.StreamConverter(source="chat_completions", target="chat_completions", request=converted).feed(data)
+
+    sent = [json.loads(line.removeprefix("data: ")) for line in out.decode().splitlines() if line.startswith("data: {")]
+    calls = [each for chunk in sent for choice in chunk["choices"] for each in choice["delta"].get("tool_calls") or ()]
+    assert {chunk["id"] for chunk in sent} == {"1"}
+    assert calls[0]["custom"]["name"] == "patch"
+    assert "".join(each["custom"]["input"] for each in calls) == "ab"
+    assert sent[-1]["usage"] == usage
