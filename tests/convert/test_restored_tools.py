@@ -199,6 +199,22 @@ def test_a_restored_stream_reports_the_fields_that_its_events_do_not_have() -> N
     assert _is_restored(converter.response().body["output"][1:])
 
 
+def test_a_restored_stream_keeps_the_tokens_of_its_server() -> None:
+    """A token key concerns conversions between formats; an answer of the same format passes with all its tokens."""
+    reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "fb1|messages|thinking|c2lnbmVk"}
+    data = _bytes_of([
+        {"type": "response.created", "response": ANSWER | {"status": "in_progress", "output": []}, "sequence_number": 0},
+        {"type": "response.output_item.added", "output_index": 0, "item": reasoning, "sequence_number": 1},
+        {"type": "response.output_item.done", "output_index": 0, "item": reasoning, "sequence_number": 2},
+        {"type": "response.completed", "response": ANSWER | {"output": [reasoning]}, "sequence_number": 3},
+    ])  # fmt: skip
+    options = fb.Options(token_key=b"0123456789abcdef0123456789abcdef")
+
+    out = fb.StreamConverter(source="responses", target="responses", request=_request(), options=options).feed(data)
+
+    assert b"fb1|messages|thinking|c2lnbmVk" in out
+
+
 def test_a_broken_stream_has_its_restored_calls_in_the_partial_answer() -> None:
     converter = fb.StreamConverter(source="responses", target="responses", request=_request())
     converter.feed(_bytes_of(_stream()[:-1]))

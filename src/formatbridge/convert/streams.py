@@ -307,7 +307,7 @@ class StreamConverter(Generic[ModelT_co]):
     def _encode(self, new_events: list[events.Event]) -> bytes:
         if self._options.raise_on and any(isinstance(event, events.End) for event in new_events):
             self._whole(self._options)  # raises before the end is sent; with it a client would treat the answer as complete
-        if self._options.token_key is not None:
+        if self._options.token_key is not None and self._source_format is not self._target_format:
             new_events = check_event_tokens(new_events, self._options.token_key)
         return escape_separators(b"".join([self._encoder.feed(event) for event in self._tool_names.feed(new_events)]))
 
