@@ -247,7 +247,8 @@ converted = fb.convert_request(body, source="messages", target=target)
 takes `chat_completions@openrouter`. A `RelayProfile` has `dialect` for all its endpoints. A dialect changes requests only.
 
 What the server rejects, ignores or limits is in the report, with a reason that names the server. Another name for the same setting is no
-loss. A body of the same format keeps all that the dialect does not concern. Values that this library does not know pass unchanged.
+loss, and neither is a setting without an effect that the server does not read, such as `store: false`. A body of the same format keeps
+all that the dialect does not concern. Values that this library does not know pass unchanged.
 
 A dialect of another server is `fb.Dialect(name, {format: fb.DialectRules(...)})`. Each row has the public source of the difference. A
 server without rows has no difference that could be verified.

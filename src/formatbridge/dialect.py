@@ -35,9 +35,11 @@ CacheMarks = Literal["cache_control", "none"]
 ToolMode = Literal["auto", "none", "required", "named"]
 """A tool choice."""
 MediaSource = Literal[
-    "image_url", "image_data", "audio_url", "audio_data", "video_url", "video_data", "document_url", "document_data"
+    "image_url", "image_data", "audio_url", "audio_data", "video_url", "video_data", "document_url", "document_data", "file_id"
 ]
-"""A kind of media, and whether a request has its URL or its data."""
+"""A kind of media, and whether a request has its URL or its data; or any media by the id of an uploaded file."""
+DocumentPart = Literal["file", "document_url", "file_url"]
+"""The type of a part of chat_completions with a document."""
 
 _ALL_MODES: frozenset[ToolMode] = frozenset({"auto", "none", "required", "named"})
 _ALL_OUTPUTS: frozenset[str] = frozenset({"json_schema", "json_object"})
@@ -64,6 +66,8 @@ class DialectRules:
     """Fields of messages that the server answers with an error, after the role and a dot, such as ``user.name``."""
     alternating_turns: bool = False
     """Whether turns of the user and of the model must alternate; consecutive ones are joined."""
+    legacy_functions: bool = True
+    """Whether the server accepts ``functions`` and messages with the role ``function``; otherwise they become tools and results."""
     developer_role: bool = True
     """Whether the server accepts messages with the role ``developer``; otherwise they become ``system``."""
     later_instructions: bool = True
@@ -114,7 +118,7 @@ class DialectRules:
     reasoning_control: ReasoningControl | None = None
     """How a request sets the amount of reasoning; None: as the format."""
     efforts: frozenset[str] | None = None
-    """The efforts that the server accepts; another one becomes the nearest; None: as the format."""
+    """The efforts that the server accepts; another one becomes the nearest; None: as the format. ``default``: that of the model."""
     reasoning_history: ReasoningHistory | None = None
     """How an assistant message repeats its reasoning; None: as the format."""
     output_formats: frozenset[str] = _ALL_OUTPUTS
@@ -127,6 +131,8 @@ class DialectRules:
     """Whether ``logprobs`` is the number of alternatives, instead of a flag next to ``top_logprobs``."""
     media: frozenset[MediaSource] | None = None
     """The media that the server accepts in a request; None: as the format."""
+    document_part: DocumentPart | None = None
+    """The type of a part with a document; None: as the format."""
     unsigned_reasoning: bool = False
     """Whether the server accepts reasoning without a token of the format."""
     encrypted_reasoning: bool = True

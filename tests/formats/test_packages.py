@@ -22,6 +22,7 @@ FILES_OF_ONE_PACKAGE = {
     "beta_headers": "messages: only Anthropic's server reads headers that name the fields of a body",
     "item_ids": "responses: only OpenAI Responses requires an id with a prefix on each output item",
     "reasoning_control": "chat_completions: only its servers have different fields for the amount of reasoning",
+    "server_requests": "chat_completions: only its servers have different fields for reasoning and documents",
     "stream_calls": "generate_content: arguments of calls arrive in parts with a JSON path",
     "stream_items": "responses: only here a stream sends output items, with events for each step",
     "stream_reasoning": "chat_completions: reasoning is in three fields that repeat one another",

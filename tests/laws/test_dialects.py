@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import fields
 from functools import cache
 from typing import Any
@@ -17,17 +18,16 @@ from formatbridge.testing import FakeRelay
 from formatbridge.testing.vendor_rules import SERVER_RULES, Facts, broken_rules
 from tests.corpus import FOLDER, entries, requires_corpus
 from tests.laws.test_vendor_rules import agents
-from tests.support.laws import Sample, recorded, shipped
+from tests.support.laws import RESTATING, Sample, recorded, shipped
+from tests.support.pointers import is_at_or_below, leaves
 from tests.support.vendor_rules import is_omission
 
 TARGETS = [(name, format) for name, dialect in DIALECTS.items() for format in dialect.rules]
 every_target = pytest.mark.parametrize(("name", "target"), TARGETS)
 
 
-_UNMODELLED = frozenset({"part_type", "tool_type", "item_type", "role", "effort", "block"})
-"""Rules about types and words: a caller of the same format may send unknown ones, and they pass unchanged."""
 _UNKNOWN = frozenset({"unknown_block", "text_borrowed"})
-"""Fixtures with types that no server of their format has."""
+"""Fixtures with types that no server of their format has. A caller of the same format may send such a type, and it passes unchanged."""
 
 
 @cache
@@ -47,11 +47,6 @@ def _convert(sample: Sample, target: fb.Target) -> fb.ConvertedRequest:
     )
 
 
-def _may_be_unknown(sample: Sample) -> bool:
-    """Return whether a sample may have types of other servers. Those of Responses are known: the format has one vendor."""
-    return sample.format != "responses" or sample.id.split("-")[1] in _UNKNOWN
-
-
 def _refused(samples: tuple[Sample, ...], name: str, target: Any) -> Iterator[str]:
     for sample in samples:
         try:
@@ -61,7 +56,7 @@ def _refused(samples: tuple[Sample, ...], name: str, target: Any) -> Iterator[st
         for rule, failure in broken_rules(target, converted.body, Facts(model=converted.model), name):
             if is_omission(rule.name, sample.body, converted.losses):
                 continue
-            is_unmodelled = sample.format == target and rule.name in _UNMODELLED and _may_be_unknown(sample)
+            is_unmodelled = sample.format == target and (rule.name == "part_type" or any(name in sample.id for name in _UNKNOWN))
             if not is_unmodelled and (sample.format != target or rule in SERVER_RULES[name][target]):
                 yield f"{sample}: {rule.name}: {failure.message[:120]}"
 
@@ -75,6 +70,52 @@ def test_the_server_of_a_dialect_accepts_every_converted_fixture(name: str, targ
 @every_target
 def test_the_server_of_a_dialect_accepts_converted_recordings(name: str, target: fb.Format) -> None:
     assert list(_refused(_samples(True), name, target)) == []
+
+
+_RENAMED = RESTATING | {
+    "status", "execution", "mode", "name", "namespace", "tool_choice", "effort", "reasoning_effort", "enabled", "enable_thinking",
+    "logprobs", "parallel_tool_calls", "external_web_access", "allowed_callers",
+}  # fmt: skip
+"""Fields whose values are words: a server has other words, or another field, with the same meaning."""
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _unreported(sample: Sample, converted: fb.ConvertedRequest) -> Iterator[str]:
+    """Yield the pointers of values that are neither in the converted body nor in its report."""
+    known = {_json(value) for _, value in leaves(converted.body)}
+    text = _json(converted.body)
+    lost = [loss.path for loss in converted.losses]
+    for pointer, value in leaves(sample.body):
+        # A text may be joined with others, be a member of arguments in JSON text, or be data in another notation.
+        inner = _json(value)[1:-1].rpartition(";base64,")[2] if isinstance(value, str) else _json(value)
+        is_part = (isinstance(value, str) or "/arguments/" in pointer) and (inner in text or _json(inner)[1:-1] in text)
+        is_percent_encoded = isinstance(value, str) and value.startswith("data:") and "%" in value
+        if not value or _json(value) in known or is_part or is_percent_encoded or not _RENAMED.isdisjoint(pointer.split("/")[-2:]):
+            continue
+        if not any(is_at_or_below(pointer, path) or is_at_or_below(path, pointer) for path in lost):
+            yield pointer
+
+
+def _losses_of_same_format(samples: tuple[Sample, ...], name: str, target: Any) -> Iterator[str]:
+    for sample in samples:
+        if sample.format == target:
+            with suppress(fb.InvalidPayloadError):
+                converted = _convert(sample, fb.Target(target, dialect=name))
+                yield from (f"{sample}: {pointer}" for pointer in _unreported(sample, converted))
+
+
+@every_target
+def test_every_value_of_a_fixture_of_the_same_format_is_written_or_reported(name: str, target: fb.Format) -> None:
+    assert list(_losses_of_same_format(_samples(False), name, target)) == []
+
+
+@requires_corpus
+@every_target
+def test_every_value_of_a_recording_of_the_same_format_is_written_or_reported(name: str, target: fb.Format) -> None:
+    assert list(_losses_of_same_format(_samples(True), name, target)) == []
 
 
 RECORDED = {"zai": "zhipu", "alibaba": "qwen", "litellm_proxy": "litellm"}

@@ -5,7 +5,7 @@ With a dialect, the format has the rules of one server. A body of the same forma
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -23,7 +23,7 @@ from formatbridge.formats.shared.token_authentication import check_request_token
 from formatbridge.formats.shared.tools import adapt_tools
 from formatbridge.formats.shared.turns import without_billing_header
 from formatbridge.jsontext.codec import dumps
-from formatbridge.jsontext.pointers import escape, unescape
+from formatbridge.jsontext.pointers import escape, to_snake, unescape
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger, null_ledger, resolve
@@ -56,7 +56,7 @@ def encode_request_for(
     request, tools = adapt_tools(request, target_format.tool_rules, losses)
     body = target_format.encode_request(request, losses, options)
     if target_format.dialect is not None:
-        body = rename_for_server(body, target_format.dialect, losses)
+        body = rename_for_server(body, target_format, losses)
     return body, tools
 
 
@@ -120,26 +120,35 @@ def _adapted_once(
     request = format.decode_request(check(raw, format, "request"), model=raw.get("model"), stream=bool(raw.get("stream")))
     common, _ = encode_request_for(request, format, null_ledger(), options)
     noted = Ledger(raw, format.field_paths)
-    for_server, tools = encode_request_for(request, format_of_server, noted, options, facts)
+    for_server, tools = encode_request_for(request, _without_history(format_of_server), noted, options, facts)
     patch = Patch()
     field = format.content_fields.get("request", "")
     instruction = _added_instruction(common, for_server, field)
     rules = format_of_server.dialect
     adapted = _without_message(for_server, instruction, field)
-    body: JsonObject = patch.apply(raw, common, adapted, "")
-    if _replaces_conversation(request, rules, common, for_server):
+    settings = format.reasoning_fields
+    body: JsonObject = patch.apply(raw, _without_fields(common, settings), _without_fields(adapted, settings), "")
+    if rules is not None and not rules.legacy_functions and _has_legacy_functions(raw):
+        body = _without_fields(body, _LEGACY) | {key: adapted[key] for key in _CURRENT if key in adapted}
+        patch.note_changes(raw, body, _LEGACY | _CURRENT)
+        body = body | {field: patch.replace(f"/{field}", adapted[field])}
+    elif _replaces_conversation(request, rules, common, for_server):
         body = body | {field: patch.replace(f"/{field}", adapted[field])}
     body = _with_moved_values(body, raw, format, (common, for_server), patch, options)
     if rules is not None:
-        body = _with_fields_of_server(body, format, for_server, rules)
-    if facts is not None:
-        codes = {loss.code for loss in noted.losses}
-        if facts.reasoning == "none" or codes & _OF_REASONING:
-            body = _with_reasoning_of_model(body, format, for_server)
-        if "output_limit" in codes:
-            body = _without_other_limits(body, format, for_server, losses)
+        body = _with_fields_of_server(body, format, for_server, rules, losses)
+    excluded = _excluded_reasoning(request, format_of_server, noted)
+    codes = {loss.code for loss in noted.losses}
+    if format.settings_for_server is not None:
+        before, unread = body, [*excluded, *(loss for loss in noted.losses if loss.code in _OF_TARGET)]
+        is_invalid = any(_is_reasoning_field(loss.path, format) for loss in unread)
+        is_invalid = is_invalid or (facts is not None and (facts.reasoning == "none" or bool(codes & _OF_REASONING)))
+        body = format.settings_for_server(before, for_server, rules, is_invalid)
+        patch.note_changes(before, body, settings)
+    if facts is not None and "output_limit" in codes:
+        body = _without_other_limits(body, format, for_server, losses)
     unread = [loss for loss in noted.losses if loss.code in _OF_MODEL or (loss.code in _OF_TARGET and loss.kind == "dropped")]
-    unread += _excluded_reasoning(request, format_of_server, noted)
+    unread += excluded
     body = _without_values(body, [loss.path for loss in unread if loss.path and not patch.concerns(loss.path)])
     # The encoder also notes values that the body still has, because the caller's values were kept. They are not lost.
     losses.dialect = rules
@@ -153,7 +162,35 @@ def _adapted_once(
     for addition in noted.additions(for_server):
         if patch.concerns(addition.path):
             losses.added(addition.path, addition.value, addition.why)
-    return drop_unread_fields(body, request, format_of_server, losses) if format_of_server.dialect else body, tools
+    return drop_unread_fields(body, raw, request, format_of_server, losses) if format_of_server.dialect else body, tools
+
+
+def _without_history(format: FormatSpec) -> FormatSpec:
+    """Return a format whose encoder leaves the reasoning of messages in the fields of the format.
+
+    The messages of the caller may have it in any field, and these fields are compared separately.
+    """
+    rules = format.dialect
+    if rules is None or rules.reasoning_history in (None, "none"):
+        return format
+    return replace(format, dialect=replace(rules, reasoning_history=None))
+
+
+def _without_fields(body: JsonObject, fields: frozenset[str]) -> JsonObject:
+    return {key: value for key, value in body.items() if key not in fields}
+
+
+_LEGACY = frozenset({"functions", "function_call"})
+"""Fields of chat_completions with functions, from the time before tools."""
+_CURRENT = frozenset({"tools", "tool_choice"})
+
+
+def _has_legacy_functions(body: JsonObject) -> bool:
+    """Return whether a request has functions, calls or results from the time before tools."""
+    messages = body.get("messages") or ()
+    return not _LEGACY.isdisjoint(body) or any(
+        message.get("role") == "function" or message.get("function_call") is not None for message in messages
+    )
 
 
 def _replaces_conversation(request: ir.Request, rules: DialectRules | None, common: JsonObject, for_server: JsonObject) -> bool:
@@ -216,60 +253,29 @@ def _with_instruction(body: JsonObject, instruction: JsonObject, field: str, los
 _INSTRUCTING = ("system", "developer")
 
 
-def _with_fields_of_server(body: JsonObject, format: FormatSpec, for_server: JsonObject, rules: DialectRules) -> JsonObject:
+def _with_fields_of_server(
+    body: JsonObject, format: FormatSpec, for_server: JsonObject, rules: DialectRules, losses: Ledger
+) -> JsonObject:
     """Return a body with the fields and the words that the server has for what several of them express."""
-    for group in _fields_named_by_server(format, rules):
-        body = _with_server_field(body, for_server, group, rules.reasoning_control in _EXCLUSIVE)
-    if "messages" in body and rules.reasoning_history is not None:
-        body = _with_reasoning(body, for_server, is_part=rules.reasoning_history == "thinking_part")
+    for group in format.equivalent_fields:
+        if not group.isdisjoint(rules.names.values()):
+            body = _with_server_field(body, for_server, group)
+    if format.messages_for_server is not None:
+        body = format.messages_for_server(body, rules, losses)
     if body.get("tool_choice") == "any" and for_server.get("tool_choice") is not None:
         # ``any`` of Mistral means ``required`` (Mistral's API specification, ``ToolChoice``); other servers do not know it.
         body = body | {"tool_choice": for_server["tool_choice"]}
     return body
 
 
-def _fields_named_by_server(format: FormatSpec, rules: DialectRules) -> Iterator[frozenset[str]]:
-    """Yield the groups of fields with the same meaning of which the server names one. In the others the caller's field stays."""
-    for group in format.equivalent_fields:
-        has_control = "reasoning_effort" in group and rules.reasoning_control is not None
-        if has_control or not group.isdisjoint(rules.names.values()):
-            yield group
-
-
-def _with_server_field(body: JsonObject, for_server: JsonObject, group: frozenset[str], is_exclusive: bool) -> JsonObject:
-    """Return a body with a setting in the field that the server reads, if the body has it in the field of another server only.
-
-    ``is_exclusive``: the server rejects two of these fields together.
-    """
+def _with_server_field(body: JsonObject, for_server: JsonObject, group: frozenset[str]) -> JsonObject:
+    """Return a body with a setting in the field that the server reads, if the body has it in the field of another server only."""
     # The group is, for example, ``max_tokens`` and ``max_completion_tokens``, of which most servers read only one.
     expected, present = group & for_server.keys(), group & body.keys()
-    if not expected or not present or present <= expected or (not is_exclusive and not expected.isdisjoint(present)):
+    if not expected or not present or not expected.isdisjoint(present):
         return body
     kept = {key: value for key, value in body.items() if key not in group}
     return kept | {key: for_server[key] for key in for_server if key in expected}
-
-
-def _with_reasoning(body: JsonObject, for_server: JsonObject, *, is_part: bool) -> JsonObject:
-    """Return a body whose messages have their reasoning also in the field that the server reads; or only in a part."""
-    # Mistral reads ``{"content": [{"type": "thinking", ...}]}``, others ``{"reasoning_content": ...}`` or ``{"reasoning": ...}``.
-    messages, adapted = body["messages"], for_server["messages"]
-    if len(messages) != len(adapted):  # the encoder joined or moved messages, so that equal indexes are not the same message
-        return body
-    if is_part:
-        changed = [{key: value for key, value in message.items() if key not in _REASONING} for message in messages]
-        return body if changed == messages else body | {"messages": changed}
-    changed = [_added(message, other) for message, other in zip(messages, adapted, strict=True)]
-    return body if changed == messages else body | {"messages": changed}
-
-
-_REASONING = ("reasoning_content", "reasoning")
-
-
-def _added(message: JsonObject, adapted: JsonObject) -> JsonObject:
-    missing = {key: adapted[key] for key in _REASONING if adapted.get(key) and not message.get(key)}
-    if message.get("reasoning_details"):  # OpenRouter reads them, with the same text
-        missing.pop("reasoning", None)
-    return message | missing if missing else message
 
 
 def _excluded_reasoning(request: ir.Request, format_of_server: FormatSpec, noted: Ledger) -> list[Loss]:
@@ -282,24 +288,7 @@ def _excluded_reasoning(request: ir.Request, format_of_server: FormatSpec, noted
 
 def _is_reasoning_field(path: str, format: FormatSpec) -> bool:
     """Return whether a pointer is in a field that sets the amount of reasoning, on any server."""
-    field = path.split("/")[1] if path else ""
-    return any({field, "reasoning_effort"} <= group for group in format.equivalent_fields)
-
-
-def _with_reasoning_of_model(body: JsonObject, format: FormatSpec, for_server: JsonObject) -> JsonObject:
-    """Return a body whose settings of reasoning are only those that were encoded for the model, whatever fields of servers it had."""
-    # ``chat_template_kwargs`` also has arguments that do not concern reasoning, so its other members are kept.
-    for group in format.equivalent_fields:
-        if "reasoning_effort" in group:
-            kept = {key: value for key, value in body.items() if key not in group}
-            encoded = {key: for_server[key] for key in for_server if key in group}
-            flags = {key: value for key, value in (body.get(_TEMPLATE) or {}).items() if key not in ("enable_thinking", "thinking")}
-            body = kept | encoded | ({_TEMPLATE: flags | encoded.get(_TEMPLATE, {})} if flags else {})
-    return body
-
-
-_TEMPLATE = "chat_template_kwargs"
-"""The field with arguments of the chat template, some of which set reasoning."""
+    return path != "" and path.split("/")[1] in format.reasoning_fields
 
 
 def _without_other_limits(body: JsonObject, format: FormatSpec, for_server: JsonObject, losses: Ledger) -> JsonObject:
@@ -352,8 +341,6 @@ def _without_value(value: Any, steps: list[tuple[int, str]]) -> Any:
 
 _MOST_ROUNDS = 3
 """How often a body is adapted again: once for each field that sets the same as another one."""
-_EXCLUSIVE = frozenset({"thinking_or_effort", "thinking_type_or_effort"})
-"""Reasoning controls of servers that reject two of their fields together."""
 _OF_REASONING = frozenset({"reasoning_control", "reasoning_budget", "no_reasoning", "reasoning_stays_on", "always_reasons"})
 """Codes of losses of reasoning settings that only facts about a model cause."""
 _OF_MODEL = _OF_REASONING | {"refused_by_model", "unsupported_by_model", "output_limit"}
@@ -382,6 +369,15 @@ class Patch:
         self._replaced.add(path)
         return value
 
+    def note_changes(self, before: JsonObject, after: JsonObject, keys: Iterable[str]) -> None:
+        """Record the pointers at which two objects differ, below some of their keys."""
+        for key in keys:
+            old, new = before.get(key), after.get(key)
+            if isinstance(old, dict) and isinstance(new, dict):
+                self._changed += [f"/{key}/{member}" for member in old.keys() | new.keys() if old.get(member) != new.get(member)]
+            elif old != new:
+                self._changed.append(f"/{key}")
+
     @property
     def replaces_any(self) -> bool:
         """Whether a value with items or members was replaced as a whole, so that it may have lost some."""
@@ -408,6 +404,10 @@ class Patch:
                 for index, old, new in zip(indexes, before, after, strict=True):
                     result[index] = self.apply(raw[index], old, new, f"{path}/{index}")
                 return result
+            removed = _removed_from(raw, before, after)
+            if removed is not None:
+                self._changed += [f"{path}/{index}" for index in removed]
+                return [item for index, item in enumerate(raw) if index not in removed]
         if isinstance(raw, list) and isinstance(before, list) and isinstance(after, list) and _adds_known_items(raw, before, after):
             return raw
         if isinstance(raw, list) and isinstance(before, list) and isinstance(after, list) and _is_extended(raw, before, after):
@@ -421,16 +421,18 @@ class Patch:
     def _apply_to_object(self, raw: JsonObject, before: JsonObject, after: JsonObject, path: str) -> JsonObject:
         result, count = dict(raw), len(self._changed)
         for key in [*before, *(key for key in after if key not in before)]:
-            below = f"{path}/{escape(key)}"
+            # ``name``: the key as the caller has it. Gemini's servers also read keys in snake_case.
+            name = key if key in raw or to_snake(key) not in raw else to_snake(key)
+            below = f"{path}/{escape(name)}"
             if key not in after:
-                if key in result:
-                    del result[key]
+                if name in result:
+                    del result[name]
                     self._changed.append(below)
-            elif key in before and key in raw:
-                result[key] = self.apply(raw[key], before[key], after[key], below)
+            elif key in before and name in raw:
+                result[name] = self.apply(raw[name], before[key], after[key], below)
             # A key that only the server's body has may be in the caller's body already, in a field that the format does not write.
-            elif before.get(key, _ABSENT) != after[key] and (key in before or not _covers(raw.get(key), after[key])):
-                result[key] = after[key]
+            elif before.get(key, _ABSENT) != after[key] and (key in before or not _covers(raw.get(name), after[key])):
+                result[name] = after[key]
                 self._changed.append(below)
         return result if len(self._changed) > count else raw
 
@@ -445,6 +447,23 @@ def _indexes_in(raw: list[Any], before: list[Any], after: list[Any]) -> list[int
     expected = [_identity(item) for item in before]
     indexes = [index for index, item in enumerate(raw) if _identity(item) in expected]
     return indexes if [_identity(raw[index]) for index in indexes] == expected else None
+
+
+def _removed_from(raw: list[Any], before: list[Any], after: list[Any]) -> set[int] | None:
+    """Return the indexes of the items that ``after`` does not have, if that is the only difference to ``before``; otherwise None.
+
+    None also if the items of ``raw`` are not those of ``before``.
+    """
+    if [*map(_identity, raw)] != [*map(_identity, before)]:
+        return None
+    kept = [dumps(item) for item in after]
+    removed = set()
+    for index, item in enumerate(before):
+        if kept and dumps(item) == kept[0]:
+            del kept[0]
+        else:
+            removed.add(index)
+    return None if kept else removed
 
 
 def _adds_known_items(raw: list[Any], before: list[Any], after: list[Any]) -> bool:

@@ -315,6 +315,15 @@ class FormatSpec:
     """The rules of the server for which requests are written; None: any server of the format."""
     equivalent_fields: tuple[frozenset[str], ...] = ()
     """Groups of request fields that set the same on different servers."""
+    settings_for_server: Callable[[JsonObject, JsonObject, DialectRules | None, bool], JsonObject] | None = None
+    """Return a request of the format with the settings of reasoning that a server reads: those of the request, or of an encoded request.
+
+    The last argument: whether those of the request are invalid. None: every server of the format reads the same settings.
+    """
+    messages_for_server: Callable[[JsonObject, DialectRules, Ledger], JsonObject] | None = None
+    """Return a request of the format whose messages have their reasoning where the server reads it; None: it has one place."""
+    reasoning_fields: frozenset[str] = frozenset()
+    """The fields that ``settings_for_server`` reads and writes."""
     smallest_budget: int | None = None
     """The smallest budget for reasoning in tokens; None: the amount of reasoning is an effort."""
     excludes_reasoning: Callable[[ir.Request], bool] = _never

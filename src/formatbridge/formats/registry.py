@@ -11,7 +11,16 @@ from typing import Any, get_args
 
 from formatbridge import ir
 from formatbridge.arguments import type_name
-from formatbridge.dialect import CacheMarks, Dialect, DialectRules, MediaSource, ReasoningControl, ReasoningHistory, ToolMode
+from formatbridge.dialect import (
+    CacheMarks,
+    Dialect,
+    DialectRules,
+    DocumentPart,
+    MediaSource,
+    ReasoningControl,
+    ReasoningHistory,
+    ToolMode,
+)
 from formatbridge.errors import ConfigurationError, UnknownFormatError
 from formatbridge.formats.format import FormatOrName, FormatSpec, Target
 from formatbridge.formats.shared.tool_selection import forces_call
@@ -160,13 +169,14 @@ _WORDS: dict[str, frozenset[str]] = {
     "tool_modes": frozenset(get_args(ToolMode)),
     "media": frozenset(get_args(MediaSource)),
     "output_formats": frozenset({"json_schema", "json_object"}),
-    "efforts": frozenset(get_args(ir.Effort)),
+    "efforts": frozenset({*get_args(ir.Effort), "default"}),
 }
 """Fields of ``DialectRules`` with a set of words to the words that it may have."""
 _CHOICES: dict[str, tuple[str, ...]] = {
     "reasoning_control": get_args(ReasoningControl),
     "reasoning_history": get_args(ReasoningHistory),
     "cache_marks": get_args(CacheMarks),
+    "document_part": get_args(DocumentPart),
 }
 """Fields of ``DialectRules`` with one word to the words that it may be."""
 _SETS = ("rejects", "ignores", "reads", "rejects_in_messages", "rejects_in_tools", "item_types", "server_tools", *_WORDS)

@@ -5,7 +5,7 @@ servers. Reasoning and images in responses are in no official type, but they are
 
 Only this package has ``stream_reasoning``, because only in this format reasoning comes in three fields that repeat one another.
 Only this package has no ``counts``, because the vendor's server counts tokens in the format of Responses only.
-``reasoning_control`` is here alone, because its servers have different fields for the amount of reasoning.
+``reasoning_control`` and ``server_requests`` are here alone, because its servers have different fields for reasoning and documents.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from formatbridge.formats.chat_completions.reasoning import CONFIG_FIELDS
 from formatbridge.formats.chat_completions.recognition import DETECTION, event_text, recognizes_error, recognizes_event
 from formatbridge.formats.chat_completions.request import decode_request, encode_request
 from formatbridge.formats.chat_completions.response import FINISH, decode_response, encode_response, failure_of, mark_unfinished
+from formatbridge.formats.chat_completions.server_requests import messages_for_server, settings_for_server
 from formatbridge.formats.chat_completions.settings import SETTINGS
 from formatbridge.formats.chat_completions.stream_decoder import StreamDecoder
 from formatbridge.formats.chat_completions.stream_encoder import StreamEncoder
@@ -67,7 +68,10 @@ CHAT_COMPLETIONS = FormatSpec(
     encode_request=encode_request,
     settings=SETTINGS,
     tool_rules=_TOOL_RULES,
-    equivalent_fields=(frozenset({"max_tokens", "max_completion_tokens"}), frozenset({"seed", "random_seed"}), CONFIG_FIELDS),
+    equivalent_fields=(frozenset({"max_tokens", "max_completion_tokens"}), frozenset({"seed", "random_seed"})),
+    settings_for_server=settings_for_server,
+    messages_for_server=messages_for_server,
+    reasoning_fields=CONFIG_FIELDS,
     decode_response=decode_response,
     encode_response=encode_response,
     finish_reasons=FINISH,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import assert_never
 
 from formatbridge import ir
+from formatbridge.dialect import DocumentPart
 from formatbridge.formats.chat_completions.holds import drop_unheld
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.media import (
@@ -48,6 +49,8 @@ _CONTROL_TTLS = {"30m": "1h", "12h": "1h"}
 _PARTS = {kind: frozenset({"type", kind, "prompt_cache_breakpoint"}) for kind in ("text", "image_url", "input_audio", "file")}
 """Keys that the decoder reads, by the type of a part, which is also the key of its value."""
 _VIDEO = frozenset({"type", "video_url", "cache_control"})
+_DOCUMENT_URL = frozenset({"type", "document_url", "document_name"})
+_FILE_URL = frozenset({"type", "file_url", "file_name"})
 _TYPE_AND_TEXT = frozenset({"type", "text"})
 _REFUSAL = frozenset({"type", "refusal"})
 _CONTROL = frozenset({"type", "ttl"})
@@ -163,6 +166,33 @@ def _decode_file(raw: JsonObject, src: str) -> ir.Part:
     return as_stored_file(media)
 
 
+def _decode_document_url(raw: JsonObject, src: str) -> ir.Part:
+    return _document(raw, src, raw["document_url"], raw.get("document_name"), _DOCUMENT_URL)
+
+
+def _decode_file_url(raw: JsonObject, src: str) -> ir.Part:
+    source = raw["file_url"]
+    unread = None if isinstance(source, str) else read_extra(source, frozenset({"url"}), "file_url/")
+    return _document(raw, src, source if isinstance(source, str) else source["url"], raw.get("file_name"), _FILE_URL, unread)
+
+
+def _document(
+    raw: JsonObject, src: str, source: str, name: str | None, known: frozenset[str], unread: JsonObject | None = None
+) -> ir.Media:
+    """Return a document. ``source``: an address, a data URL or base64."""
+    is_url = is_address(source)
+    mime, data = (None, None) if is_url else read_file_data(source, name)
+    return ir.Media(
+        kind="document",
+        mime=mime,
+        data=data,
+        url=source if is_url else None,
+        filename=name,
+        src=src,
+        extra=merge_extra(read_extra(raw, known), unread),
+    )
+
+
 def _decode_thinking(raw: JsonObject, src: str) -> ir.Part:
     thinking = raw.get("thinking") or []
     if isinstance(thinking, str):
@@ -187,6 +217,8 @@ _DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {
     # No official type has videos. Source: the relay's specification, "Content part" (fixture video_url).
     "video_url": _decode_video,
     "file": _decode_file,
+    "document_url": _decode_document_url,
+    "file_url": _decode_file_url,
     "refusal": _decode_refusal,
     # Mistral's servers send reasoning as a part of the content (fixture reasoning_parts).
     "thinking": _decode_thinking,
@@ -329,6 +361,9 @@ def _encode_document(part: ir.Media, losses: Ledger) -> JsonObject | None:
     name = {"filename": part.filename} if part.filename is not None else {}
     if part.file_id is not None and part.vendor == "openai":
         return {"type": "file", "file": {"file_id": part.file_id} | name}
+    type = losses.dialect.document_part if losses.dialect is not None else None
+    if type in ("document_url", "file_url") and part.file_id is None:
+        return _encode_document_of_server(type, part)
     # A ``file`` has data or an id, but no URL (official SDK, ``FileFile``).
     if part.data is None:
         losses.dropped(part, code="unsupported_media" if part.url else "foreign_id", severity="impossible")
@@ -337,6 +372,16 @@ def _encode_document(part: ir.Media, losses: Ledger) -> JsonObject | None:
     if not name:
         losses.added_in(file, "filename", default_filename(part.mime))
     return {"type": "file", "file": file}
+
+
+def _encode_document_of_server(type: DocumentPart, part: ir.Media) -> JsonObject:
+    """Encode a document as Mistral and Perplexity read it. The latter has base64 without a media type (recorded traffic)."""
+    data = part.data or ""
+    if type == "document_url":
+        url = part.url if part.url is not None else write_data_url(part.mime or PDF, data)
+        return {"type": type, "document_url": url} | ({"document_name": part.filename} if part.filename is not None else {})
+    url = part.url if part.url is not None else data
+    return {"type": type, "file_url": {"url": url}} | ({"file_name": part.filename} if part.filename is not None else {})
 
 
 _ENCODE_MEDIA: dict[str, Callable[[ir.Media, Ledger], JsonObject | None]] = {

@@ -8,6 +8,8 @@ from formatbridge.formats.shared.errors import ERROR_PLACES, ERROR_RULES
 from formatbridge.formats.shared.model_lists import INPUT_LIMITS, OUTPUT_LIMITS
 from formatbridge.report.ledger import WHOLE_NODE, FieldPaths, LossRule
 
+_DOCUMENTS = ("document_url", "file_url/url", "file_url")
+"""The places of a document in the parts of Mistral and Perplexity."""
 FIELD_PATHS = FieldPaths(
     content=frozenset({"choices"}),
     places={
@@ -44,11 +46,11 @@ FIELD_PATHS = FieldPaths(
         "ToolResult.call_id": ("tool_call_id",),
         "Reasoning.text": ("text", "summary", "thinking"),
         "Media.detail": ("image_url/detail",),
-        "Media.url": ("image_url/url", "video_url/url", "file/file_data", "input_audio"),
-        "Media.data": ("image_url/url", "input_audio/data", "input_audio", "file/file_data", "video_url/url"),
-        "Media.mime": ("image_url/url", "input_audio/format", "file/file_data", "video_url/url"),
+        "Media.url": ("image_url/url", "video_url/url", "file/file_data", "input_audio", *_DOCUMENTS),
+        "Media.data": ("image_url/url", "input_audio/data", "input_audio", "file/file_data", "video_url/url", *_DOCUMENTS),
+        "Media.mime": ("image_url/url", "input_audio/format", "file/file_data", "video_url/url", *_DOCUMENTS),
         "Media.file_id": ("file/file_id",),
-        "Media.filename": ("file/filename",),
+        "Media.filename": ("file/filename", "document_name", "file_name"),
         "Media.transcript": ("transcript",),
         "Citation.url": ("url_citation/url",),
         "Citation.title": ("url_citation/title",),

@@ -462,13 +462,13 @@ CONFIG_FIELDS = frozenset(
 def decode_reasoning_config(body: JsonObject) -> tuple[ir.ReasoningConfig | None, JsonObject | None]:
     """Decode the reasoning settings of a request. Also return values without a canonical meaning, by pointer.
 
-    Each server reads one of these fields. If several contradict each other, the first in the order of ``_read_config_fields`` is valid.
+    Each server reads one of these fields. If several contradict each other, the first in the order of ``read_config_fields`` is valid.
 
     Source: recorded requests to DeepSeek, GLM, Groq, Kimi, OpenRouter, Qwen, SGLang and vLLM, 2026-11.
     """
     config: dict[str, Any] = {}
     unread: JsonObject = {}
-    for pointer, value, field, meaning in _read_config_fields(body):
+    for pointer, value, field, meaning in read_config_fields(body):
         if value is None:
             continue
         is_on = field == "budget" or meaning in ("on", "adaptive")
@@ -480,7 +480,7 @@ def decode_reasoning_config(body: JsonObject) -> tuple[ir.ReasoningConfig | None
     return (ir.ReasoningConfig(**config) if config else None), unread or None
 
 
-def _read_config_fields(body: JsonObject) -> Iterator[tuple[str, Any, str, Any]]:
+def read_config_fields(body: JsonObject) -> Iterator[tuple[str, Any, str, Any]]:
     """Yield each reasoning setting: its pointer, its value, the canonical field, and the canonical value or None."""
     reasoning, thinking, template = (body.get(name) or {} for name in _CONFIG_OBJECTS)
     # ``reasoning_effort`` is OpenAI's field, ``reasoning`` that of OpenRouter (fixtures reasoning_effort, switch_reasoning_effort).

@@ -18,7 +18,7 @@ DETECTION: tuple[DetectionRule, ...] = (
     DetectionRule("request", 5, "messages/*/refusal"),
     DetectionRule("request", 5, "messages/*/audio", shape=dict),
     DetectionRule("request", 6, "messages/*/tool_calls"),
-    DetectionRule("request", 6, "messages/*/content/*/type", ("image_url", "input_audio", "file", "video_url")),
+    DetectionRule("request", 6, "messages/*/content/*/type", ("image_url", "input_audio", "file", "video_url", "document_url", "file_url")),
     DetectionRule("request", 6, "tools/*/function"),
     DetectionRule("request", 6, "tools/*/custom", shape=dict),
     DetectionRule("request", 3, "thinking/type", ("enabled",)),  # without a budget, which Messages requires

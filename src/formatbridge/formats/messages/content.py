@@ -255,6 +255,8 @@ def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
             return _encode_media(part, losses)
         case ir.Refusal():
             return encode_refusal(part, losses)
+        case ir.Opaque(format="messages", raw=dict(block)):
+            return block
         case ir.Opaque() | ir.Hosted():
             text = encode_opaque(part, losses)
             return encode_text(text, losses) if text else None

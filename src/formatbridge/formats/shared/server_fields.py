@@ -13,11 +13,13 @@ from formatbridge.report.ledger import Ledger
 from formatbridge.report.loss_rules import rule_of_setting
 
 
-def rename_for_server(body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
+def rename_for_server(body: JsonObject, spec: FormatSpec, losses: Ledger) -> JsonObject:
     """Return an encoded body with the names and words of a server.
 
     The request was adapted before, so the only fields to leave out are additions of the encoder.
     """
+    rules = spec.dialect
+    assert rules is not None
     unread = rules.rejects | rules.ignores
     renamed = {rules.names.get(key, key): value for key, value in body.items() if key not in unread or (key == "n" and value == 1)}
     if renamed.get("tool_choice") is not None:
@@ -25,8 +27,8 @@ def rename_for_server(body: JsonObject, rules: DialectRules, losses: Ledger) -> 
     # Together's ``logprobs`` is the number of alternatives, without a flag (recorded traffic).
     if rules.counted_logprobs and renamed.get("logprobs") is True:
         renamed["logprobs"] = renamed.pop("top_logprobs", 1)
-    if rules.reasoning_history is not None and "messages" in renamed:
-        renamed["messages"] = [_server_message(message, index, rules, losses) for index, message in enumerate(renamed["messages"])]
+    if rules.reasoning_history is not None and spec.messages_for_server is not None:
+        renamed = spec.messages_for_server(renamed, rules, losses)
     if rules.prefill_field is not None and renamed.get("messages"):
         renamed["messages"] = _with_prefill_field(renamed["messages"], rules.prefill_field, rules, losses)
     if rules.alternating_turns and "messages" in renamed:
@@ -108,35 +110,18 @@ def _server_tool_choice(choice: Any, rules: DialectRules) -> Any:
     return rules.required_word if choice == "required" and rules.required_word is not None else choice
 
 
-def _server_message(message: JsonObject, index: int, rules: DialectRules, losses: Ledger) -> JsonObject:
-    """Return a message with its reasoning where the server reads it."""
-    if message.get("role") != "assistant":
-        return message
-    text = message.get("reasoning_content")
-    if rules.reasoning_history == "required" and not text and message.get("tool_calls"):
-        path = f"/messages/{index}/reasoning_content"
-        return message | {"reasoning_content": losses.added(path, " ", f"{rules.server} requires it in messages with tool calls")}
-    if not text or rules.reasoning_history not in ("reasoning", "thinking_part"):
-        return message
-    renamed = {key: value for key, value in message.items() if key != "reasoning_content"}
-    if rules.reasoning_history == "reasoning":
-        return renamed | {"reasoning": text}
-    # Mistral: {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "..."}]}, {"type": "text", "text": "..."}]}
-    content = renamed.get("content") or []
-    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    return renamed | {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": text}]}, *parts]}
-
-
-def drop_unread_fields(body: JsonObject, request: ir.Request, spec: FormatSpec, losses: Ledger) -> JsonObject:
-    """Return a body of a caller in the same format without the unmodelled fields that the server does not read."""
+def drop_unread_fields(body: JsonObject, before: JsonObject, request: ir.Request, spec: FormatSpec, losses: Ledger) -> JsonObject:
+    """Return a body of a caller in the same format without the fields that the server does not read. ``before``: the caller's body."""
     rules = spec.dialect
     assert rules is not None
-    unread = (rules.rejects | rules.ignores) & body.keys()
-    unread -= {"n"} if body.get("n") == 1 else set()  # what every server does
+    unread = (rules.rejects | rules.ignores) & before.keys()
+    unread -= {"n"} if before.get("n") == 1 else set()  # what every server does
+    unread -= spec.reasoning_fields - body.keys()  # another field has their value
     result = {key: value for key, value in body.items() if key not in unread} if unread else body
     for field in sorted(unread):
-        if body[field] is not None:
-            losses.dropped(request, field, code_of(field, rules), severity=rule_of_setting(field).severity)
+        rule = rule_of_setting(field)
+        if before[field] is not None and not rule.is_neutral(before[field]):
+            losses.dropped(request, field, code_of(field, rules), severity=rule.severity)
     if rules.counted_logprobs and result.get("logprobs") is False:
         result = {key: value for key, value in result.items() if key != "logprobs"}
     if rules.rejects_in_messages and isinstance(body.get("messages"), list):
@@ -151,9 +136,12 @@ def drop_unread_fields(body: JsonObject, request: ir.Request, spec: FormatSpec, 
 
 def _without_combination_flag(body: JsonObject, request: ir.Request, losses: Ledger) -> JsonObject:
     """Return a body of generate_content without the flag for the combination of functions with tools that the server runs."""
-    name, flag = "toolConfig", "includeServerSideToolInvocations"
-    config = body.get(name)
-    if not isinstance(config, dict) or flag not in config:
+    name = next((key for key in ("toolConfig", "tool_config") if isinstance(body.get(key), dict)), None)
+    config = body[name] if name is not None else {}
+    flag = next(
+        (key for key in ("includeServerSideToolInvocations", "include_server_side_tool_invocations") if key in config), None
+    )
+    if name is None or flag is None:
         return body
     if config[flag]:
         losses.dropped(request, f"{name}/{flag}")

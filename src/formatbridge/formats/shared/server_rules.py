@@ -14,6 +14,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.dialect import DialectRules, MediaSource
 from formatbridge.formats.format import FormatSpec
+from formatbridge.formats.shared.parts import encode_opaque
 from formatbridge.formats.shared.tool_selection import added_tools, note_moved
 from formatbridge.formats.shared.turns import leading_instructions, with_instructions_first
 from formatbridge.report.ledger import Ledger
@@ -137,6 +138,8 @@ def _adapt_messages(request: ir.Request, rules: DialectRules, losses: Ledger) ->
         messages = with_instructions_first(_without_changes_of_tools(messages, losses), losses)
     if rules.single_instruction:
         messages = _with_one_instruction(messages, losses)
+    if not rules.call_ids:
+        _note_call_ids(messages, losses)
     if (
         rules.reasoning_history == "none"
         or rules.media is not None
@@ -148,6 +151,17 @@ def _adapt_messages(request: ir.Request, rules: DialectRules, losses: Ledger) ->
     ):
         messages = [_adapt_message(message, rules, losses) for message in messages]
     return request if _is_same(messages, request.messages) else replace(request, messages=messages)
+
+
+def _note_call_ids(messages: list[ir.Message], losses: Ledger) -> None:
+    """Note the ids of calls and results, which the server matches by name and order instead."""
+    parts = [part for message in messages for part in message.parts]
+    ids = {part.id for part in parts if isinstance(part, ir.ToolCall) and not part.has_generated_id}
+    for part in parts:
+        if isinstance(part, ir.ToolCall) and part.id in ids:
+            losses.dropped(part, "id", _UNSUPPORTED, severity="info")
+        elif isinstance(part, ir.ToolResult) and part.call_id in ids:
+            losses.dropped(part, "call_id", _UNSUPPORTED, severity="info")
 
 
 def _with_one_instruction(messages: list[ir.Message], losses: Ledger) -> list[ir.Message]:
@@ -222,6 +236,8 @@ def _adapt_part(part: ir.Part, rules: DialectRules, losses: Ledger, *, severity:
     if isinstance(part, ir.Hosted) and rules.server_tools is not None and part.family not in rules.server_tools:
         losses.dropped(part, code=_UNSUPPORTED)
         return None
+    if isinstance(part, ir.Opaque) and part.label == "document" and rules.media is not None and part.text is not None:
+        return part if any(source.startswith("document") for source in rules.media) else encode_opaque(part, losses)
     if isinstance(part, ir.Media) and rules.media is not None and not _is_read(part, rules.media):
         losses.dropped(part, code=_UNSUPPORTED, severity=severity)
         return None
@@ -237,9 +253,9 @@ def _adapt_part(part: ir.Part, rules: DialectRules, losses: Ledger, *, severity:
 
 
 def _is_read(part: ir.Media, media: frozenset[MediaSource]) -> bool:
-    """Return whether the server reads a media part. One with the id of a file needs any source of its kind."""
+    """Return whether the server reads a media part."""
     if part.file_id is not None:
-        return any(source.startswith(part.kind) for source in media)
+        return "file_id" in media
     return f"{part.kind}_{'url' if part.url is not None else 'data'}" in media
 
 

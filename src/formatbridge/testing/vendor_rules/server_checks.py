@@ -372,7 +372,7 @@ def check_call_ids(body: JsonObject, _facts: Facts) -> Failure | None:
         parts = content.get("parts")
         for number, part in enumerate(filter(_is_object, parts if isinstance(parts, list) else [parts])):
             for key, name in (("functionCall", "function_call"), ("functionResponse", "function_response")):
-                if "id" in (part.get(key) or {}):
+                if "id" in (part.get(key) or part.get(name) or {}):
                     place = f"contents[{index}].parts[{number}].{name}"
                     return _google("", f"Invalid JSON payload received. Unknown name \"id\" at '{place}': Cannot find field.")
     return None

@@ -20,9 +20,9 @@ else:
         __name__,
         {
             ".content": """
-                Annotation Audio AudioPart CacheControl Content FileAnnotation FilePart FileSource ImagePart ImageUrl InputAudio
-                Part PromptCacheBreakpoint RefusalPart TextPart ThinkingPart UrlCitation UrlCitationAnnotation VideoPart
-                VideoUrl
+                Annotation Audio AudioPart CacheControl Content DocumentUrlPart FileAnnotation FilePart FileSource FileUrl FileUrlPart
+                ImagePart ImageUrl InputAudio Part PromptCacheBreakpoint RefusalPart TextPart ThinkingPart UrlCitation
+                UrlCitationAnnotation VideoPart VideoUrl
             """,
             ".error": "Error ErrorDetail Misalignment Steer",
             ".message": """

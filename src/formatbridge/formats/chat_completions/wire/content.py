@@ -122,6 +122,38 @@ class FilePart(Wire):
     cache_control: CacheControl | None = None
 
 
+class DocumentUrlPart(Wire):
+    """A document part of Mistral.
+
+    Source: mistralai/client-python, ``DocumentURLChunk``; recorded traffic.
+    """
+
+    document_url: str
+    """An http(s) URL or a data URL."""
+    type: Literal["document_url"]
+    document_name: str | None = None
+
+
+class FileUrl(Wire):
+    """The URL or the base64 data of a document.
+
+    Source: perplexityai, ``chat_message_input.py``; recorded traffic.
+    """
+
+    url: str
+
+
+class FileUrlPart(Wire):
+    """A document part of Perplexity.
+
+    Source: perplexityai, ``chat_message_input.py``; recorded traffic.
+    """
+
+    file_url: FileUrl | str
+    type: Literal["file_url"]
+    file_name: str | None = None
+
+
 class VideoUrl(Wire):
     """The URL of a video.
 
@@ -162,7 +194,10 @@ class ThinkingPart(Wire):
     """True in every recording, also in each delta of a stream."""
 
 
-Part = Annotated[TextPart | ImagePart | AudioPart | FilePart | VideoPart | RefusalPart | ThinkingPart | Unknown, Open("type")]
+Part = Annotated[
+    TextPart | ImagePart | AudioPart | FilePart | DocumentUrlPart | FileUrlPart | VideoPart | RefusalPart | ThinkingPart | Unknown,
+    Open("type"),
+]
 """A content part of any kind. The server decides which role may have which part; no type is rejected here."""
 
 Content = str | list[Part]

@@ -1,0 +1,189 @@
+"""A request of this format in the fields that one server reads: the settings of reasoning, its text in messages, and documents.
+
+Compatible servers have different fields for them. A request may have any of these; those that the server reads are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.dialect import DialectRules, ReasoningControl
+from formatbridge.formats.chat_completions.content import decode_content, decode_part, encode_part
+from formatbridge.formats.chat_completions.reasoning import CONFIG_FIELDS, decode_reasoning, read_config_fields
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import FieldPaths, Ledger
+
+# Settings of a request.
+
+_TEMPLATE = "chat_template_kwargs"
+_FLAGS = frozenset({f"{_TEMPLATE}/enable_thinking", f"{_TEMPLATE}/thinking"})
+"""Arguments of chat templates. Which one a template reads depends on the model."""
+_EFFORT = frozenset({"reasoning_effort"})
+_READ: Mapping[ReasoningControl, frozenset[str]] = {
+    "reasoning_effort": _EFFORT,
+    "reasoning": frozenset({"reasoning/effort", "reasoning/max_tokens", "reasoning/enabled"}),
+    "reasoning_toggle": _EFFORT | {"reasoning/enabled"},
+    "thinking_and_effort": _EFFORT | {"thinking/type"},
+    "thinking_or_effort": _EFFORT | {"thinking/type", "thinking/budget_tokens"},
+    "thinking_type_or_effort": _EFFORT | {"thinking/type"},
+    "thinking_adaptive": frozenset({"thinking/type"}),
+    "enable_thinking": frozenset({"enable_thinking", "thinking_budget"}),
+    "enable_thinking_kwarg": _FLAGS,
+    "kwarg_or_effort": _FLAGS | _EFFORT,
+    "none": frozenset(),
+}
+"""A control to the fields with the amount of reasoning that its servers read, and their members after a slash."""
+_EXCLUSIVE = frozenset({"thinking_or_effort", "thinking_type_or_effort"})
+"""Controls of servers that reject ``thinking`` together with ``reasoning_effort``."""
+
+
+def settings_for_server(body: JsonObject, encoded: JsonObject, rules: DialectRules | None, is_invalid: bool) -> JsonObject:
+    """Return a request with the settings of reasoning that a server reads: those of the body, or else those of an encoded request.
+
+    The settings of the body stay if the server reads each of them with this value, unless ``is_invalid``.
+    """
+    read = _read_by(rules)
+    present, written = _amounts_in(body), _amounts_in(encoded)
+    differs = (not present and bool(written)) or any(written.get(key, value) != value for key, value in present.items())
+    is_unread = rules is not None and not present.keys() <= read
+    if rules is not None and rules.efforts is not None and "reasoning_effort" in present:
+        is_unread = is_unread or present["reasoning_effort"] not in rules.efforts
+    is_rejected = rules is not None and rules.reasoning_control in _EXCLUSIVE and "reasoning_effort" in present and len(present) > 1
+    if is_invalid or differs or is_unread or is_rejected:
+        objects = {pointer.partition("/")[0] for pointer in read}
+        body = _without_amounts(body, objects & encoded.keys() if is_rejected else objects)
+        for name in encoded:
+            if name in CONFIG_FIELDS:
+                others = body.get(name)
+                body = body | {name: others | encoded[name] if isinstance(others, dict) else encoded[name]}
+    return body
+
+
+def _read_by(rules: DialectRules | None) -> frozenset[str]:
+    """Return the fields with the amount of reasoning that a server reads, and their members after a slash."""
+    if rules is not None and rules.reasoning_control is not None:
+        return _READ[rules.reasoning_control]
+    # Many servers pass arguments to chat templates without documentation, which the callers of such servers know.
+    has_templates = rules is not None and _TEMPLATE not in rules.rejects
+    return _EFFORT | _FLAGS if has_templates else _EFFORT
+
+
+def _amounts_in(body: JsonObject) -> dict[str, Any]:
+    """Return the settings for the amount of reasoning, by pointer. Whether the answer shows it is another setting."""
+    return {pointer: value for pointer, value, field, _ in read_config_fields(body) if value is not None and field != "show"}
+
+
+def _without_amounts(body: JsonObject, objects: Set[str]) -> JsonObject:
+    """Return a request without the amount of reasoning. Of the objects for it, only ``objects`` keep their other members."""
+    amounts: dict[str, set[str]] = {}
+    for pointer, _, field, _ in read_config_fields(body):
+        if field != "show":
+            name, _, member = pointer.partition("/")
+            amounts.setdefault(name, set()).add(member)
+    result: JsonObject = {}
+    for name, value in body.items():
+        members = amounts.get(name)
+        if members is None:
+            result[name] = value
+        elif isinstance(value, dict) and name in objects:
+            others = {key: member for key, member in value.items() if key not in members}
+            result |= {name: others} if others else {}
+    return result
+
+
+# Messages.
+
+_FIELDS = ("reasoning_content", "reasoning")
+"""The fields of a message with the text of its reasoning. Each server reads one of them."""
+
+
+def messages_for_server(body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
+    """Return a request whose messages have their reasoning and their documents where the server reads them."""
+    messages = body["messages"]
+    changed = [_message_for_server(_with_documents(message, rules), index, rules, losses) for index, message in enumerate(messages)]
+    return body if all(one is other for one, other in zip(changed, messages, strict=True)) else body | {"messages": changed}
+
+
+def _with_documents(message: JsonObject, rules: DialectRules) -> JsonObject:
+    """Return a message whose documents in parts of other servers are in parts that the server reads.
+
+    Losses are those of the encoded request. A document that the server does not read stays, because its index is in the report.
+    """
+    content = message.get("content")
+    foreign = _DOCUMENT_PARTS - {rules.document_part}
+    if not isinstance(content, list) or not any(part.get("type") in foreign for part in content):
+        return message
+    unreported = Ledger({}, FieldPaths())
+    unreported.dialect = rules
+    parts = [encode_part(decode_part(part, ""), unreported) or part if part.get("type") in foreign else part for part in content]
+    return message | {"content": parts}
+
+
+_DOCUMENT_PARTS = frozenset({"document_url", "file_url"})
+"""Types of parts with documents that single servers have."""
+
+
+def _message_for_server(message: JsonObject, index: int, rules: DialectRules, losses: Ledger) -> JsonObject:
+    """Return a message with its reasoning where the server reads it; the same object if it is there."""
+    if message.get("role") != "assistant":
+        return message
+    content, history = message.get("content"), rules.reasoning_history
+    # Mistral: {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "..."}]}, {"type": "text", "text": "..."}]}
+    thinking = [part for part in content if part.get("type") == "thinking"] if isinstance(content, list) else []
+    if history == "thinking_part":
+        return _with_thinking_part(message, thinking, index, rules, losses)
+    reads_details = history == "reasoning" and rules.reasoning_control == "reasoning"  # OpenRouter
+    if not thinking and (history is None or (reads_details and message.get("reasoning_details"))):
+        return message
+    field, other = _FIELDS[::-1] if history == "reasoning" else _FIELDS
+    text = "\n\n".join(dict.fromkeys(filter(None, (message.get(field) or _text_of(message), _text_in(thinking)))))
+    if thinking:
+        others = [part for part in content or () if part.get("type") != "thinking"]
+        message = message | {"content": others or (None if message.get("tool_calls") else "")}
+    if history == "required" and not text and message.get("tool_calls"):
+        path = f"/messages/{index}/reasoning_content"
+        return message | {"reasoning_content": losses.added(path, " ", f"{rules.server} requires it in messages with tool calls")}
+    if not message.get(field) and message.get(other) == text:
+        message = {key: value for key, value in message.items() if key != other}
+    message = _without_texts(message, (other,), text, index, rules, losses)
+    return message | {field: text} if text and message.get(field) != text else message
+
+
+def _with_thinking_part(
+    message: JsonObject, thinking: list[JsonObject], index: int, rules: DialectRules, losses: Ledger
+) -> JsonObject:
+    """Return a message whose reasoning is a part of its content only."""
+    text = _text_in(thinking) or _text_of(message)
+    message = _without_texts(message, _FIELDS, text, index, rules, losses)
+    if thinking or not text:
+        return message
+    content = message.get("content") or []
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return message | {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": text}]}, *parts]}
+
+
+def _text_of(message: JsonObject) -> str:
+    """Return the text of the reasoning of a message, in any field with a text, or in details or blocks."""
+    text = next((message[key] for key in _FIELDS if message.get(key)), None)
+    return text if isinstance(text, str) else _joined(decode_reasoning(message, "")[0])
+
+
+def _text_in(thinking: list[JsonObject]) -> str:
+    return _joined(decode_content([*thinking], ""))
+
+
+def _joined(parts: Iterable[ir.Part]) -> str:
+    return "\n\n".join(part.text for part in parts if isinstance(part, ir.Reasoning) and part.text)
+
+
+def _without_texts(
+    message: JsonObject, fields: Sequence[str], text: str, index: int, rules: DialectRules, losses: Ledger
+) -> JsonObject:
+    """Return a message without the fields with reasoning that the server rejects; note one with another text."""
+    rejected = [key for key in fields if key in message and f"assistant.{key}" in rules.rejects_in_messages]
+    for key in rejected:
+        if message[key] not in (None, "", text):
+            losses.dropped(ir.Message("assistant", [], f"/messages/{index}"), key, "rejected_by_server")
+    return {key: value for key, value in message.items() if key not in rejected} if rejected else message

@@ -1,0 +1,267 @@
+"""Requests in the format of the target, as the server of a dialect reads them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+from formatbridge.testing import FakeRelay
+
+_USER = {"role": "user", "content": "Hi"}
+
+
+def _convert(fields: dict[str, Any], server: str, format: fb.Format = "chat_completions") -> fb.ConvertedRequest:
+    return fb.convert_request({"model": "m", **fields}, source=format, target=fb.Target(format, dialect=server), model="m")
+
+
+def _chat(fields: dict[str, Any], server: str) -> fb.ConvertedRequest:
+    return _convert({"messages": [_USER], **fields}, server)
+
+
+def _settings(converted: fb.ConvertedRequest) -> dict[str, Any]:
+    return {key: value for key, value in converted.body.items() if key not in ("model", "messages")}
+
+
+_EFFORT = {"reasoning": {"effort": "low"}}
+_OFF = {"enable_thinking": False}
+
+
+@pytest.mark.parametrize(
+    ("server", "sent", "expected"),
+    [
+        ("openai", _EFFORT, {"reasoning_effort": "low"}),
+        ("azure", _EFFORT, {"reasoning_effort": "low"}),
+        ("mistral", _EFFORT, {"reasoning_effort": "low"}),
+        ("vllm", _EFFORT, {"reasoning_effort": "low"}),
+        ("deepseek", _EFFORT, {"thinking": {"type": "enabled"}, "reasoning_effort": "low"}),
+        ("qwen", {"thinking": {"type": "disabled"}}, {"enable_thinking": False}),
+        ("openai", _OFF, {"reasoning_effort": "none"}),
+        ("groq", _OFF, {"reasoning_effort": "none"}),
+        ("ollama", _OFF, {"reasoning_effort": "none"}),
+        ("sglang", _OFF, {"chat_template_kwargs": {"enable_thinking": False}}),
+        ("openrouter", {"reasoning_effort": "low"}, {"reasoning": {"effort": "low"}}),
+        ("together", {"reasoning_effort": "none"}, {"reasoning": {"enabled": False}}),
+    ],
+)
+def test_a_setting_of_reasoning_moves_to_the_field_that_the_server_reads(
+    server: str, sent: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    converted = _chat(sent, server)
+
+    assert _settings(converted) == expected
+    assert list(converted.losses) == []
+
+
+@pytest.mark.parametrize(
+    ("server", "sent"),
+    [
+        ("deepseek", {"reasoning_effort": "high"}),
+        ("deepseek", {"thinking": {"type": "enabled"}}),
+        ("vllm", {"chat_template_kwargs": {"thinking": True, "add_date": True}}),
+        ("zhipu", {"thinking": {"type": "enabled", "clear_thinking": False}}),
+        ("openrouter", {"reasoning": {"enabled": True, "exclude": True}}),
+        ("groq", {"reasoning_effort": "default", "reasoning_format": "parsed"}),
+        ("huggingface", {"chat_template_kwargs": {"enable_thinking": False}}),
+    ],
+)
+def test_a_setting_of_reasoning_that_the_server_reads_stays(server: str, sent: dict[str, Any]) -> None:
+    converted = _chat(sent, server)
+
+    assert _settings(converted) == sent
+    assert (list(converted.losses), list(converted.additions)) == ([], [])
+
+
+@pytest.mark.parametrize("server", ["deepseek", "moonshot", "zhipu"])
+def test_a_budget_that_the_server_does_not_read_is_dropped_as_reported(server: str) -> None:
+    converted = _chat({"thinking": {"type": "enabled", "budget_tokens": 2048}}, server)
+
+    assert _settings(converted) == {"thinking": {"type": "enabled"}}
+    assert [(loss.path, loss.code) for loss in converted.losses] == [("/thinking/budget_tokens", "unsupported_by_server")]
+
+
+_THINKING = {"type": "thinking", "thinking": [{"type": "text", "text": "Think."}]}
+_ANSWER = {"type": "text", "text": "Yes."}
+
+
+@pytest.mark.parametrize(
+    ("server", "field"),
+    [
+        ("openai", "reasoning_content"),
+        ("qwen", "reasoning_content"),
+        ("deepseek", "reasoning_content"),
+        ("groq", "reasoning"),
+        ("ollama", "reasoning"),
+    ],
+)
+def test_reasoning_in_a_part_moves_to_the_field_that_the_server_reads(server: str, field: str) -> None:
+    """Mistral sends it in a part, which other servers reject."""
+    converted = _chat({"messages": [_USER, {"role": "assistant", "content": [_THINKING, _ANSWER]}, _USER]}, server)
+
+    assert converted.body["messages"][1] == {"role": "assistant", "content": [_ANSWER], field: "Think."}
+    assert list(converted.losses) == []
+
+
+@pytest.mark.parametrize(
+    ("server", "message"),
+    [
+        ("mistral", {"role": "assistant", "content": [_THINKING, _THINKING, _ANSWER]}),
+        (
+            "openrouter",
+            {"role": "assistant", "content": "Yes.", "reasoning_details": [{"type": "reasoning.text", "text": "Think."}]},
+        ),
+        ("ollama", {"role": "assistant", "content": "Yes.", "reasoning": "Think.", "reasoning_content": "Think."}),
+    ],
+)
+def test_reasoning_that_the_server_reads_stays(server: str, message: dict[str, Any]) -> None:
+    converted = _chat({"messages": [_USER, message, _USER]}, server)
+
+    assert converted.body["messages"][1] == message
+    assert list(converted.losses) == []
+
+
+def test_a_second_text_of_reasoning_that_the_server_rejects_is_a_loss() -> None:
+    message = {"role": "assistant", "content": "Yes.", "reasoning": "Think.", "reasoning_content": "Other."}
+
+    converted = _chat({"messages": [_USER, message, _USER]}, "groq")
+
+    assert converted.body["messages"][1] == {"role": "assistant", "content": "Yes.", "reasoning": "Think."}
+    assert [(loss.path, loss.code) for loss in converted.losses] == [("/messages/1/reasoning_content", "rejected_by_server")]
+
+
+@pytest.mark.parametrize("names", [("functionCall", "functionResponse"), ("function_call", "function_response")])
+def test_vertex_gets_calls_without_ids_in_either_spelling(names: tuple[str, str]) -> None:
+    call, result = names
+    contents = [
+        {"role": "user", "parts": [{"text": "Hi"}]},
+        {"role": "model", "parts": [{call: {"id": "c1", "name": "f", "args": {"cityName": "Oslo"}}}]},
+        {"role": "user", "parts": [{result: {"id": "c1", "name": "f", "response": {"output": 1}}}]},
+    ]
+
+    converted = _convert({"contents": contents}, "vertex", "generate_content")
+
+    assert converted.body["contents"][1]["parts"] == [{call: {"name": "f", "args": {"cityName": "Oslo"}}}]
+    assert converted.body["contents"][2]["parts"] == [{result: {"name": "f", "response": {"output": 1}}}]
+    assert [(loss.path, loss.severity) for loss in converted.losses] == [
+        (f"/contents/1/parts/0/{call}/id", "info"),
+        (f"/contents/2/parts/0/{result}/id", "info"),
+    ]
+
+
+def test_the_fake_server_of_vertex_rejects_ids_in_snake_case() -> None:
+    relay = FakeRelay("hi", dialect="vertex")
+    body = {"contents": [{"role": "model", "parts": [{"function_call": {"id": "c1", "name": "f"}}]}]}
+
+    answer = relay.http_client().post(
+        f"{relay.base_url}/v1beta/models/m:generateContent", json=body, headers={"x-goog-api-key": "sk-fake"}
+    )
+
+    assert answer.status_code == 400
+    assert "function_call" in answer.text
+
+
+@pytest.mark.parametrize("server", ["zhipu", "mistral"])
+def test_options_of_a_stream_that_the_server_does_not_read_are_reported(server: str) -> None:
+    converted = _chat({"stream": True, "stream_options": {"include_usage": True}}, server)
+
+    assert "stream_options" not in converted.body
+    assert [loss.path for loss in converted.losses] == ["/stream_options"]
+
+
+@pytest.mark.parametrize("server", ["groq", "vllm", "deepseek", "ollama", "mistral", "qwen"])
+def test_a_tool_that_only_another_server_runs_is_a_loss(server: str) -> None:
+    tools = [{"type": "function", "function": {"name": "f", "vendor_field": 1}}, {"type": "openrouter:web_search"}]
+
+    converted = _chat({"tools": tools}, server)
+
+    assert converted.body["tools"] == tools[:1]
+    assert [(loss.path, loss.code) for loss in converted.losses] == [("/tools/1", "unsupported_by_server")]
+
+
+@pytest.mark.parametrize("server", ["moonshot", "litellm", "openrouter"])
+def test_a_tool_that_the_server_runs_stays(server: str) -> None:
+    kind = {"moonshot": "builtin_function"}.get(server, "openrouter:web_search")
+
+    converted = _chat({"tools": [{"type": kind, "function": {"name": "$web_search"}}]}, server)
+
+    assert converted.body["tools"] == [{"type": kind, "function": {"name": "$web_search"}}]
+
+
+def _documents(*parts: dict[str, Any]) -> dict[str, Any]:
+    return {"messages": [{"role": "user", "content": [{"type": "text", "text": "Read."}, *parts]}]}
+
+
+_BYTES = "JVBERi0xLjQK"
+_DATA = f"data:application/pdf;base64,{_BYTES}"
+_PARTS: dict[str, dict[str, Any]] = {
+    "openai": {"type": "file", "file": {"file_data": _DATA, "filename": "a.pdf"}},
+    "mistral": {"type": "document_url", "document_url": _DATA, "document_name": "a.pdf"},
+    "perplexity": {"type": "file_url", "file_url": {"url": _BYTES}, "file_name": "a.pdf"},
+}
+
+
+@pytest.mark.parametrize("server", _PARTS)
+@pytest.mark.parametrize("sent", _PARTS)
+def test_a_document_is_in_the_part_that_the_server_reads(sent: str, server: str) -> None:
+    converted = _chat(_documents(_PARTS[sent]), server)
+
+    assert converted.body["messages"][0]["content"][1] == _PARTS[server]
+    assert list(converted.losses) == []
+
+
+@pytest.mark.parametrize("server", ["mistral", "perplexity"])
+def test_a_document_by_url_reaches_the_servers_that_read_one(server: str) -> None:
+    url = "https://example.com/a.pdf"
+    body = {"model": "m", "max_tokens": 9, **_documents({"type": "document", "source": {"type": "url", "url": url}})}
+
+    converted = fb.convert_request(body, source="messages", target=fb.Target("chat_completions", dialect=server))
+
+    part = converted.body["messages"][0]["content"][1]
+    assert part == (
+        {"type": "document_url", "document_url": url} if server == "mistral" else {"type": "file_url", "file_url": {"url": url}}
+    )
+
+
+def test_a_document_by_url_is_a_loss_for_a_server_without_such_documents() -> None:
+    converted = _chat(_documents({"type": "document_url", "document_url": "https://example.com/a.pdf"}), "openai")
+
+    assert converted.body["messages"][0]["content"] == "Read."
+    assert [(loss.path, loss.severity) for loss in converted.losses] == [("/messages/0/content/1", "impossible")]
+
+
+@pytest.mark.parametrize("server", ["deepseek", "qwen", "mistral"])
+def test_functions_from_the_time_before_tools_become_tools(server: str) -> None:
+    function = {"name": "f", "parameters": {"type": "object", "properties": {}}}
+    messages = [
+        _USER,
+        {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}},
+        {"role": "function", "name": "f", "content": "1"},
+    ]
+
+    converted = _chat({"messages": messages, "functions": [function]}, server)
+
+    assert converted.body["tools"] == [{"type": "function", "function": function}]
+    assert "functions" not in converted.body
+    _, call, result = converted.body["messages"][:3]
+    assert call["tool_calls"][0]["function"] == {"name": "f", "arguments": "{}"}
+    assert (result["role"], result["tool_call_id"]) == ("tool", call["tool_calls"][0]["id"])
+
+
+def test_a_file_of_a_vendor_is_a_loss_for_servers_without_files() -> None:
+    part = {"type": "file", "file": {"file_id": "file-1"}}
+
+    kept, dropped = _chat(_documents(part), "openai"), _chat(_documents(part), "qwen")
+
+    assert kept.body["messages"][0]["content"][1] == part
+    assert [loss.path for loss in dropped.losses] == ["/messages/0/content/1"]
+
+
+def test_a_document_of_texts_is_text_for_a_server_without_documents() -> None:
+    document = {"type": "document", "source": {"type": "content", "content": [{"type": "text", "text": "Adults pay ten."}]}}
+    body = {"max_tokens": 9, "messages": [{"role": "user", "content": [document]}]}
+
+    converted = _convert(body, "minimax", "messages")
+
+    assert converted.body["messages"][0]["content"] == "Adults pay ten."
+    assert [loss.code for loss in converted.losses] == ["flattened"]
