@@ -131,7 +131,7 @@ def test_a_second_text_of_reasoning_that_the_server_rejects_is_a_loss() -> None:
 
 
 @pytest.mark.parametrize("names", [("functionCall", "functionResponse"), ("function_call", "function_response")])
-def test_vertex_gets_calls_without_ids_in_either_spelling(names: tuple[str, str]) -> None:
+def test_vertex_gets_calls_without_ids_in_camel_case_and_in_snake_case(names: tuple[str, str]) -> None:
     call, result = names
     contents = [
         {"role": "user", "parts": [{"text": "Hi"}]},

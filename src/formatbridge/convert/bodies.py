@@ -22,7 +22,9 @@ from formatbridge.convert.input import (
     source_of,
     wire_model,
 )
-from formatbridge.convert.requests import Patch, encode_request_for, prepared_request, same_request, same_request_for_server
+from formatbridge.convert.patch import Patch
+from formatbridge.convert.requests import encode_request_for, prepared_request, same_request
+from formatbridge.convert.same_format import same_request_for_server
 from formatbridge.errors import ConfigurationError, InvalidPayloadError, LossyConversionError
 from formatbridge.formats.format import (
     CallerTool,

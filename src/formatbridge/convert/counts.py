@@ -16,7 +16,8 @@ from formatbridge.convert.bodies import (
     refuse_losses,
 )
 from formatbridge.convert.input import note_malformed, read_answer, read_count_request
-from formatbridge.convert.requests import encode_request_for, prepared_request, same_request_for_server
+from formatbridge.convert.requests import encode_request_for, prepared_request
+from formatbridge.convert.same_format import same_request_for_server
 from formatbridge.errors import ConfigurationError
 from formatbridge.formats.format import (
     CallerTool,

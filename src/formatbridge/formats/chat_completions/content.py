@@ -22,6 +22,7 @@ from formatbridge.formats.shared.media import (
     media_of_url,
     read_bare_data,
     read_file_data,
+    sniff_mime,
     write_data_url,
 )
 from formatbridge.formats.shared.parts import encode_mime, encode_opaque, is_only_text, is_read_by_openai, known_mime
@@ -167,30 +168,21 @@ def _decode_file(raw: JsonObject, src: str) -> ir.Part:
 
 
 def _decode_document_url(raw: JsonObject, src: str) -> ir.Part:
-    return _document(raw, src, raw["document_url"], raw.get("document_name"), _DOCUMENT_URL)
+    media = media_of_url("document", raw["document_url"], src)
+    media.filename, media.extra = raw.get("document_name"), read_extra(raw, _DOCUMENT_URL)
+    return media
 
 
 def _decode_file_url(raw: JsonObject, src: str) -> ir.Part:
-    source = raw["file_url"]
+    source, name = raw["file_url"], raw.get("file_name")
     unread = None if isinstance(source, str) else read_extra(source, frozenset({"url"}), "file_url/")
-    return _document(raw, src, source if isinstance(source, str) else source["url"], raw.get("file_name"), _FILE_URL, unread)
-
-
-def _document(
-    raw: JsonObject, src: str, source: str, name: str | None, known: frozenset[str], unread: JsonObject | None = None
-) -> ir.Media:
-    """Return a document. ``source``: an address, a data URL or base64."""
-    is_url = is_address(source)
-    mime, data = (None, None) if is_url else read_file_data(source, name)
-    return ir.Media(
-        kind="document",
-        mime=mime,
-        data=data,
-        url=source if is_url else None,
-        filename=name,
-        src=src,
-        extra=merge_extra(read_extra(raw, known), unread),
-    )
+    url = source if isinstance(source, str) else source["url"]
+    media = media_of_url("document", url, src)
+    if not is_address(url):  # Perplexity reads base64 without a media type
+        media.mime, media.data = read_file_data(url, name)
+        media.url = None
+    media.filename, media.extra = name, merge_extra(read_extra(raw, _FILE_URL), unread)
+    return media
 
 
 def _decode_thinking(raw: JsonObject, src: str) -> ir.Part:
@@ -363,7 +355,7 @@ def _encode_document(part: ir.Media, losses: Ledger) -> JsonObject | None:
         return {"type": "file", "file": {"file_id": part.file_id} | name}
     type = losses.dialect.document_part if losses.dialect is not None else None
     if type in ("document_url", "file_url") and part.file_id is None:
-        return _encode_document_of_server(type, part)
+        return _encode_document_of_server(type, part, losses)
     # A ``file`` has data or an id, but no URL (official SDK, ``FileFile``).
     if part.data is None:
         losses.dropped(part, code="unsupported_media" if part.url else "foreign_id", severity="impossible")
@@ -374,13 +366,15 @@ def _encode_document(part: ir.Media, losses: Ledger) -> JsonObject | None:
     return {"type": "file", "file": file}
 
 
-def _encode_document_of_server(type: DocumentPart, part: ir.Media) -> JsonObject:
+def _encode_document_of_server(type: DocumentPart, part: ir.Media, losses: Ledger) -> JsonObject:
     """Encode a document as Mistral and Perplexity read it. The latter has base64 without a media type (recorded traffic)."""
     data = part.data or ""
     if type == "document_url":
         url = part.url if part.url is not None else write_data_url(part.mime or PDF, data)
         return {"type": type, "document_url": url} | ({"document_name": part.filename} if part.filename is not None else {})
     url = part.url if part.url is not None else data
+    if part.mime is not None and part.url is None and part.mime not in (guess_mime(part.filename or ""), sniff_mime(data)):
+        losses.changed(part, "mime", None, "unsupported_by_server", severity="info")
     return {"type": type, "file_url": {"url": url}} | ({"file_name": part.filename} if part.filename is not None else {})
 
 

@@ -44,10 +44,12 @@ def settings_for_server(body: JsonObject, encoded: JsonObject, rules: DialectRul
 
     The settings of the body stay if the server reads each of them with this value, unless ``is_invalid``.
     """
+    if rules is None and not is_invalid:
+        return body
     read = _read_by(rules)
     present, written = _amounts_in(body), _amounts_in(encoded)
     differs = (not present and bool(written)) or any(written.get(key, value) != value for key, value in present.items())
-    is_unread = rules is not None and not present.keys() <= read
+    is_unread = not present.keys() <= read
     if rules is not None and rules.efforts is not None and "reasoning_effort" in present:
         is_unread = is_unread or present["reasoning_effort"] not in rules.efforts
     is_rejected = rules is not None and rules.reasoning_control in _EXCLUSIVE and "reasoning_effort" in present and len(present) > 1

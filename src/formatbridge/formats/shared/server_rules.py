@@ -138,8 +138,6 @@ def _adapt_messages(request: ir.Request, rules: DialectRules, losses: Ledger) ->
         messages = with_instructions_first(_without_changes_of_tools(messages, losses), losses)
     if rules.single_instruction:
         messages = _with_one_instruction(messages, losses)
-    if not rules.call_ids:
-        _note_call_ids(messages, losses)
     if (
         rules.reasoning_history == "none"
         or rules.media is not None
@@ -153,15 +151,18 @@ def _adapt_messages(request: ir.Request, rules: DialectRules, losses: Ledger) ->
     return request if _is_same(messages, request.messages) else replace(request, messages=messages)
 
 
-def _note_call_ids(messages: list[ir.Message], losses: Ledger) -> None:
-    """Note the ids of calls and results, which the server matches by name and order instead."""
+def note_call_ids(messages: list[ir.Message], losses: Ledger) -> None:
+    """Note the ids of calls and results in a request of the format, which the server matches by name and order.
+
+    An id is a change and no loss: it still decides which result belongs to which call.
+    """
     parts = [part for message in messages for part in message.parts]
     ids = {part.id for part in parts if isinstance(part, ir.ToolCall) and not part.has_generated_id}
     for part in parts:
         if isinstance(part, ir.ToolCall) and part.id in ids:
-            losses.dropped(part, "id", _UNSUPPORTED, severity="info")
+            losses.changed(part, "id", None, _UNSUPPORTED, severity="info")
         elif isinstance(part, ir.ToolResult) and part.call_id in ids:
-            losses.dropped(part, "call_id", _UNSUPPORTED, severity="info")
+            losses.changed(part, "call_id", None, _UNSUPPORTED, severity="info")
 
 
 def _with_one_instruction(messages: list[ir.Message], losses: Ledger) -> list[ir.Message]:

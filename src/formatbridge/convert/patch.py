@@ -1,0 +1,151 @@
+"""Apply the differences of two encoded bodies to the body of a caller, which keeps everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from formatbridge.jsontext.codec import dumps
+from formatbridge.jsontext.pointers import escape, to_snake
+from formatbridge.jsontext.types import JsonObject
+
+_ABSENT = object()
+
+
+class Patch:
+    """Applies the differences between two bodies to a third, and records where."""
+
+    def __init__(self) -> None:
+        self._changed: list[str] = []
+        self._replaced: set[str] = set()
+
+    def note(self, path: str) -> None:
+        """Record a pointer at which another value than that of the caller is written."""
+        self._changed.append(path)
+
+    def replace(self, path: str, value: Any) -> Any:
+        """Record a pointer at which another value with items or members is written, and return this value."""
+        self._changed.append(path)
+        self._replaced.add(path)
+        return value
+
+    def note_changes(self, before: JsonObject, after: JsonObject, keys: Iterable[str]) -> None:
+        """Record the pointers at which two objects differ, below some of their keys."""
+        for key in keys:
+            old, new = before.get(key), after.get(key)
+            if isinstance(old, dict) and isinstance(new, dict):
+                self._changed += [f"/{key}/{member}" for member in old.keys() | new.keys() if old.get(member) != new.get(member)]
+            elif old != new:
+                self._changed.append(f"/{key}")
+
+    def replaces(self, path: str) -> bool:
+        """Return whether the value at a pointer was replaced as a whole."""
+        return path in self._replaced
+
+    def concerns(self, path: str) -> bool:
+        """Return whether a pointer is at, above or below a changed value."""
+        return any(f"{path}/".startswith(f"{changed}/") or f"{changed}/".startswith(f"{path}/") for changed in self._changed)
+
+    def apply(self, raw: Any, before: Any, after: Any, path: str) -> Any:
+        """Return ``raw`` with the changes from ``before`` to ``after``; the same object if there are none."""
+        if dumps(before) == dumps(after):  # in Python 1 equals True
+            return raw
+        if isinstance(raw, dict) and isinstance(before, dict) and isinstance(after, dict):
+            return self._apply_to_object(raw, before, after, path)
+        if isinstance(raw, list) and isinstance(before, list) and isinstance(after, list):
+            indexes = _indexes_in(raw, before, after)
+            if indexes is not None:
+                result = list(raw)
+                for index, old, new in zip(indexes, before, after, strict=True):
+                    result[index] = self.apply(raw[index], old, new, f"{path}/{index}")
+                return result
+            removed = _removed_from(raw, before, after)
+            if removed is not None:
+                self._changed += [f"{path}/{index}" for index in removed]
+                return [item for index, item in enumerate(raw) if index not in removed]
+        if isinstance(raw, list) and isinstance(before, list) and isinstance(after, list) and _adds_known_items(raw, before, after):
+            return raw
+        if isinstance(raw, list) and isinstance(before, list) and isinstance(after, list) and _is_extended(raw, before, after):
+            self._changed += [f"{path}/{index}" for index in range(len(raw), len(after))]
+            return raw + after[len(raw) :]
+        self._changed.append(path)
+        if isinstance(raw, list | dict):
+            self._replaced.add(path)
+        return after
+
+    def _apply_to_object(self, raw: JsonObject, before: JsonObject, after: JsonObject, path: str) -> JsonObject:
+        result, count = dict(raw), len(self._changed)
+        for key in [*before, *(key for key in after if key not in before)]:
+            # ``name``: the key as the caller has it. Gemini's servers also read keys in snake_case.
+            name = key if key in raw or to_snake(key) not in raw else to_snake(key)
+            below = f"{path}/{escape(name)}"
+            if key not in after:
+                if name in result:
+                    del result[name]
+                    self._changed.append(below)
+            elif key in before and name in raw:
+                result[name] = self.apply(raw[name], before[key], after[key], below)
+            # A key that only the server's body has may be in the caller's body already, in a field that the format does not write.
+            elif before.get(key, _ABSENT) != after[key] and (key in before or not _covers(raw.get(name), after[key])):
+                result[name] = after[key]
+                self._changed.append(below)
+        return result if len(self._changed) > count else raw
+
+
+def _indexes_in(raw: list[Any], before: list[Any], after: list[Any]) -> list[int] | None:
+    """Return the index in ``raw`` of each item of ``before``; None if the encoder has moved or joined items.
+
+    ``raw`` may also have items that the encoder does not write, if no written item is of the same kind.
+    """
+    if len(before) != len(after):
+        return None
+    expected = [_identity(item) for item in before]
+    indexes = [index for index, item in enumerate(raw) if _identity(item) in expected]
+    return indexes if [_identity(raw[index]) for index in indexes] == expected else None
+
+
+def _removed_from(raw: list[Any], before: list[Any], after: list[Any]) -> set[int] | None:
+    """Return the indexes of the items that ``after`` does not have, if that is the only difference to ``before``; otherwise None.
+
+    None also if the items of ``raw`` are not those of ``before``.
+    """
+    if [*map(_identity, raw)] != [*map(_identity, before)]:
+        return None
+    kept = [dumps(item) for item in after]
+    removed = set()
+    for index, item in enumerate(before):
+        if kept and dumps(item) == kept[0]:
+            del kept[0]
+        else:
+            removed.add(index)
+    return None if kept else removed
+
+
+def _adds_known_items(raw: list[Any], before: list[Any], after: list[Any]) -> bool:
+    """Return whether ``after`` is ``before`` with items that ``raw`` has already, such as reasoning that only this server reads."""
+    if len(raw) != len(after):
+        return False
+    others = [dumps(item) for item in before]
+    for one, new in zip(raw, after, strict=True):
+        if others and dumps(new) == others[0]:
+            del others[0]
+        elif not _covers(one, new):
+            return False
+    return not others
+
+
+def _is_extended(raw: list[Any], before: list[Any], after: list[Any]) -> bool:
+    """Return whether ``after`` is ``before`` with further items, such as tools that a conversation adds later."""
+    is_same = [*map(_identity, raw)] == [*map(_identity, before)]
+    return is_same and len(after) > len(before) and dumps(after[: len(before)]) == dumps(before)
+
+
+def _identity(value: Any) -> Any:
+    return (value.get("role"), value.get("type"), value.get("tool_call_id")) if isinstance(value, dict) else None
+
+
+def _covers(raw: Any, value: Any) -> bool:
+    """Return whether a value of the body has all of another value already."""
+    if isinstance(raw, dict) and isinstance(value, dict):
+        return all(key in raw and _covers(raw[key], member) for key, member in value.items())
+    return type(raw) is type(value) and bool(raw == value)

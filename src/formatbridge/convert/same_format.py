@@ -1,0 +1,334 @@
+"""Adapt a request of the caller's format to one server and to one model: the body keeps everything that their rules do not concern."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.convert.input import check
+from formatbridge.convert.patch import Patch
+from formatbridge.convert.requests import encode_request_for
+from formatbridge.dialect import DialectRules
+from formatbridge.formats.format import CallerTool, FormatSpec
+from formatbridge.formats.model_facts import ModelFacts
+from formatbridge.formats.shared.foreign_tokens import Removed, original_pointer
+from formatbridge.formats.shared.json_mode import is_json_instruction
+from formatbridge.formats.shared.server_fields import add_missing_messages, drop_unread_fields
+from formatbridge.formats.shared.server_rules import changes_configuration, note_call_ids
+from formatbridge.jsontext.pointers import unescape
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.options import Options
+from formatbridge.report.ledger import Ledger, null_ledger, resolve
+from formatbridge.report.losses import Loss
+from formatbridge.report.reasons import MENTIONS_JSON, REASONS
+
+
+def same_request_for_server(
+    raw: JsonObject,
+    format: FormatSpec,
+    format_of_server: FormatSpec,
+    losses: Ledger,
+    options: Options,
+    facts: ModelFacts | None,
+    removed: Removed,
+) -> tuple[JsonObject, dict[str, CallerTool]]:
+    """Return a request of the format itself as one server accepts it, and the caller's tools that were changed.
+
+    ``removed``: the items of the caller's request that ``raw`` does not have any more, so that losses point into the former.
+
+    The request is encoded twice: for any server of the format, and for this one. The differences are applied to the body, so that all
+    that the rules of the server do not concern stays as it is, unmodelled fields included. With facts about the model this is repeated
+    until the body is stable, because a body may set the same in several fields, of which a decoder reads the first.
+    """
+    if removed:
+        noted = Ledger(raw, format.field_paths)
+        result = same_request_for_server(raw, format, format_of_server, noted, options, facts, {})
+        losses.include(replace(loss, path=original_pointer(loss.path, removed)) for loss in noted.losses)
+        for addition in noted.additions(result[0]):
+            losses.added(addition.path, addition.value, addition.why)
+        return result
+    adaptation = _Adaptation(raw, format, format_of_server, options, facts)
+    body, tools = adaptation.body(losses), adaptation.tools
+    adapted, rounds = body, 0
+    while facts is not None and adapted is not raw and rounds < _MOST_ROUNDS:
+        raw, rounds = adapted, rounds + 1
+        adapted = _Adaptation(raw, format, format_of_server, options, facts).body(losses)
+        adapted = raw if adapted == raw else adapted
+    if format_of_server.dialect is not None:
+        adapted = add_missing_messages(adapted, format_of_server.dialect, losses)
+    return adapted, tools
+
+
+class _Adaptation:
+    """One request, encoded for any server of the format and for one server. The differences are applied to the body of the caller."""
+
+    # ``raw``: ``{"max_completion_tokens": 5, "x": 1}``; ``common``: ``{"max_completion_tokens": 5}``;
+    # ``for_server``: ``{"max_tokens": 5}``. Only the difference of the last two is applied to ``raw``, which keeps ``x``.
+
+    def __init__(
+        self, raw: JsonObject, format: FormatSpec, format_of_server: FormatSpec, options: Options, facts: ModelFacts | None
+    ) -> None:
+        self._raw, self._format, self._format_of_server, self._options, self._facts = raw, format, format_of_server, options, facts
+        self._rules = format_of_server.dialect
+        self._field = format.content_fields.get("request", "")
+        self._noted = Ledger(raw, format.field_paths)
+        self._patch = Patch()
+        self._request = format.decode_request(check(raw, format, "request"), model=raw.get("model"), stream=bool(raw.get("stream")))
+        self._common, _ = encode_request_for(self._request, format, null_ledger(), options)
+        self._for_server, self.tools = encode_request_for(
+            self._request, _without_history(format_of_server), self._noted, options, facts
+        )
+        """The caller's tools that were changed."""
+        if self._rules is not None and not self._rules.call_ids:
+            note_call_ids(self._request.messages, self._noted)
+        self._codes = {loss.code for loss in self._noted.losses}
+
+    def body(self, losses: Ledger) -> JsonObject:
+        """Return the body for the server; note what it loses."""
+        instruction = _added_instruction(self._common, self._for_server, self._field)
+        adapted = _without_message(self._for_server, instruction, self._field)
+        body = self._with_differences(adapted)
+        rules = losses.dialect = self._rules
+        if rules is not None:
+            body = _with_fields_of_server(body, self._format, self._for_server, rules, losses)
+        body = self._with_settings_of_reasoning(body)
+        if self._facts is not None and "output_limit" in self._codes:
+            body = _without_other_limits(body, self._format, self._for_server, losses)
+        unread = [
+            loss for loss in self._noted.losses if loss.code in _OF_MODEL or (loss.code in _OF_TARGET and loss.kind == "dropped")
+        ]
+        unread += self._excluded_settings()
+        body = _without_values(body, [loss.path for loss in unread if loss.path and not self._patch.concerns(loss.path)])
+        self._report(body, losses)
+        if instruction is not None:
+            body = _with_instruction(body, instruction, self._field, losses)
+        return drop_unread_fields(body, self._raw, self._request, self._format_of_server, losses) if rules is not None else body
+
+    def _with_differences(self, adapted: JsonObject) -> JsonObject:
+        """Return the body of the caller with the differences of the encoded bodies, but for the settings of reasoning."""
+        raw, field, patch, rules = self._raw, self._field, self._patch, self._rules
+        settings = self._format.reasoning_fields
+        body: JsonObject = patch.apply(raw, _without_fields(self._common, settings), _without_fields(adapted, settings), "")
+        if rules is not None and not rules.legacy_functions and _has_legacy_functions(raw):
+            body = _without_fields(body, _LEGACY) | {key: adapted[key] for key in _CURRENT if key in adapted}
+            patch.note_changes(raw, body, _LEGACY | _CURRENT)
+            body = body | {field: patch.replace(f"/{field}", adapted[field])}
+        elif _replaces_conversation(self._request, rules, self._common, self._for_server):
+            body = body | {field: patch.replace(f"/{field}", adapted[field])}
+        return _with_moved_values(body, raw, self._format, (self._common, self._for_server), patch, self._options)
+
+    def _with_settings_of_reasoning(self, before: JsonObject) -> JsonObject:
+        """Return a body with the settings of reasoning that the server and the model accept."""
+        format, facts = self._format, self._facts
+        if format.settings_for_server is None:
+            return before
+        unread = [*self._excluded_settings(), *(loss for loss in self._noted.losses if loss.code in _OF_TARGET)]
+        is_invalid = bool(self._codes & _OF_REASONING) or any(_is_reasoning_field(loss.path, format) for loss in unread)
+        if self._rules is None:
+            is_invalid = is_invalid or any(self._common.get(name) != self._for_server.get(name) for name in format.reasoning_fields)
+        body = format.settings_for_server(before, self._for_server, self._rules, is_invalid)
+        if facts is not None and facts.reasoning == "none":
+            body = _without_fields(body, format.reasoning_fields - {"chat_template_kwargs"})
+        self._patch.note_changes(before, body, format.reasoning_fields)
+        return body
+
+    def _excluded_settings(self) -> list[Loss]:
+        """Return the losses of settings of reasoning which a forced tool call excludes on the server."""
+        rules = self._rules
+        if (
+            rules is None
+            or not rules.forced_call_excludes_reasoning
+            or not self._format_of_server.excludes_reasoning(self._request)
+        ):
+            return []
+        return [loss for loss in self._noted.losses if loss.code == "excluded" and _is_reasoning_field(loss.path, self._format)]
+
+    def _report(self, body: JsonObject, losses: Ledger) -> None:
+        """Note the losses and the additions that concern the body. The encoder also notes values that the body still has."""
+        losses.include(
+            loss
+            for loss in self._noted.losses
+            if loss.code in _OF_TARGET
+            or self._patch.concerns(loss.path)
+            or resolve(self._raw, loss.path) != resolve(body, loss.path)
+        )
+        for addition in self._noted.additions(self._for_server):
+            if self._patch.concerns(addition.path):
+                losses.added(addition.path, addition.value, addition.why)
+
+
+def _without_history(format: FormatSpec) -> FormatSpec:
+    """Return a format whose encoder leaves the reasoning of messages in the fields of the format.
+
+    The messages of the caller may have it in any field, and these fields are compared separately.
+    """
+    rules = format.dialect
+    if rules is None or rules.reasoning_history in (None, "none"):
+        return format
+    return replace(format, dialect=replace(rules, reasoning_history=None))
+
+
+def _without_fields(body: JsonObject, fields: frozenset[str]) -> JsonObject:
+    return {key: value for key, value in body.items() if key not in fields}
+
+
+_LEGACY = frozenset({"functions", "function_call"})
+"""Fields of chat_completions with functions, from the time before tools."""
+_CURRENT = frozenset({"tools", "tool_choice"})
+
+
+def _has_legacy_functions(body: JsonObject) -> bool:
+    """Return whether a request has functions, calls or results from the time before tools."""
+    messages = body.get("messages") or ()
+    return not _LEGACY.isdisjoint(body) or any(
+        message.get("role") == "function" or message.get("function_call") is not None for message in messages
+    )
+
+
+def _replaces_conversation(request: ir.Request, rules: DialectRules | None, common: JsonObject, for_server: JsonObject) -> bool:
+    """Return whether a conversation that adds tools or changes the effort is replaced as a whole.
+
+    The encoder moves tools before the first turn for any server, so that ``common`` does not have them in the conversation either.
+    """
+    if rules is None or not any(message.tools or message.effort for message in request.messages):
+        return False
+    return changes_configuration(request, rules) or common.get("tools") != for_server.get("tools")
+
+
+def _with_moved_values(
+    body: JsonObject, raw: JsonObject, format: FormatSpec, encoded: tuple[JsonObject, JsonObject], patch: Patch, options: Options
+) -> JsonObject:
+    """Return a body without a difference between a replaced conversation and its other fields.
+
+    The encoder may move instructions and tools out of a conversation, or instructions into it. If the bodies for any server and for this
+    one (``encoded``) have the same value in such a field, the body still has the one of the caller, without what was moved.
+    """
+    field = format.content_fields.get("request", "")
+    if not patch.replaces(f"/{field}"):
+        return body
+    common, for_server = encoded
+    rest = raw | {field: [item for item in raw[field] if isinstance(item, dict) and item.get("role") == "user"][:1]}
+    request = format.decode_request(rest, model=raw.get("model"), stream=bool(raw.get("stream")))
+    alone, _ = encode_request_for(request, format, null_ledger(), options)
+    moved = [
+        key
+        for key in (alone.keys() | common.keys()) - {field}
+        if alone.get(key) != common.get(key) and not patch.concerns(f"/{key}")
+    ]
+    for key in moved:
+        patch.note(f"/{key}")
+    return {key: value for key, value in body.items() if key not in moved} | {
+        key: for_server[key] for key in for_server if key in moved
+    }
+
+
+def _added_instruction(common: JsonObject, for_server: JsonObject, field: str) -> JsonObject | None:
+    """Return the message that only the body for the server has, because this server has JSON mode instead of schemas."""
+    before, after = common.get(field), for_server.get(field)
+    if not isinstance(before, list) or not isinstance(after, list) or len(after) != len(before) + 1:
+        return None
+    return next((message for message in after if is_json_instruction(message)), None)
+
+
+def _without_message(body: JsonObject, message: JsonObject | None, field: str) -> JsonObject:
+    return body if message is None else body | {field: [each for each in body[field] if each is not message]}
+
+
+def _with_instruction(body: JsonObject, instruction: JsonObject, field: str, losses: Ledger) -> JsonObject:
+    """Return a body with an instruction after its leading ones."""
+    messages = body[field] if isinstance(body[field], list) else [{"type": "message", "role": "user", "content": body[field]}]
+    at = next((index for index, each in enumerate(messages) if each.get("role") not in _INSTRUCTING), len(messages))
+    losses.added(f"/{field}/{at}", instruction, MENTIONS_JSON)
+    return body | {field: [*messages[:at], instruction, *messages[at:]]}
+
+
+_INSTRUCTING = ("system", "developer")
+
+
+def _with_fields_of_server(
+    body: JsonObject, format: FormatSpec, for_server: JsonObject, rules: DialectRules, losses: Ledger
+) -> JsonObject:
+    """Return a body with the fields and the words that the server has for what several of them express."""
+    for group in format.equivalent_fields:
+        if not group.isdisjoint(rules.names.values()):
+            body = _with_server_field(body, for_server, group)
+    if format.messages_for_server is not None:
+        body = format.messages_for_server(body, rules, losses)
+    if body.get("tool_choice") == "any" and for_server.get("tool_choice") is not None:
+        # ``any`` of Mistral means ``required`` (Mistral's API specification, ``ToolChoice``); other servers do not know it.
+        body = body | {"tool_choice": for_server["tool_choice"]}
+    return body
+
+
+def _with_server_field(body: JsonObject, for_server: JsonObject, group: frozenset[str]) -> JsonObject:
+    """Return a body with a setting in the field that the server reads, if the body has it in the field of another server only."""
+    # The group is, for example, ``max_tokens`` and ``max_completion_tokens``, of which most servers read only one.
+    expected, present = group & for_server.keys(), group & body.keys()
+    if not expected or not present or not expected.isdisjoint(present):
+        return body
+    kept = {key: value for key, value in body.items() if key not in group}
+    return kept | {key: for_server[key] for key in for_server if key in expected}
+
+
+def _is_reasoning_field(path: str, format: FormatSpec) -> bool:
+    """Return whether a pointer is in a field that sets the amount of reasoning, on any server."""
+    return path != "" and path.split("/")[1] in format.reasoning_fields
+
+
+def _without_other_limits(body: JsonObject, format: FormatSpec, for_server: JsonObject, losses: Ledger) -> JsonObject:
+    """Return a body whose only limit of output tokens is the one that was lowered for the model."""
+    others = {key for group in format.equivalent_fields if "max_tokens" in group for key in group & body.keys() - for_server.keys()}
+    code = "repeated"
+    losses.include(Loss(f"/{key}", "dropped", "info", code, REASONS[code], body[key]) for key in sorted(others))
+    return {key: value for key, value in body.items() if key not in others}
+
+
+def _without_values(body: JsonObject, pointers: list[str]) -> JsonObject:
+    """Return a body without the values at some pointers, and without objects and lists of tools that this leaves empty.
+
+    The server or the model does not accept them. They are in fields that the format reads and never writes, so that no encoded body has
+    them.
+    """
+    before = body
+    for steps in sorted((_steps(pointer) for pointer in pointers), reverse=True):  # last items first, so that indexes stay valid
+        body = _without_value(body, steps) or {}
+    emptied = {key for key in ("tools", "functions") if body.get(key) == [] and before[key]}
+    needless = emptied | {key for key, list_of_tools in _ONLY_WITH.items() if list_of_tools in emptied}
+    return {key: value for key, value in body.items() if key not in needless} if needless else body
+
+
+_ONLY_WITH = {"function_call": "functions", "tool_choice": "tools", "parallel_tool_calls": "tools"}
+"""Fields to the list of tools without which servers reject them."""
+
+
+def _steps(pointer: str) -> list[tuple[int, str]]:
+    """Return the keys of a pointer. Each follows its number, or -1 for a key of letters, so that they can be compared."""
+    keys = [unescape(step) for step in pointer.split("/")[1:]]
+    return [(int(key) if key.isdecimal() else -1, key) for key in keys]
+
+
+def _without_value(value: Any, steps: list[tuple[int, str]]) -> Any:
+    """Return a copy of a value without the value at some steps; None if no member of an object is left."""
+    if not steps:
+        return None
+    (index, key), *rest = steps
+    if isinstance(value, dict) and key in value:
+        inner = _without_value(value[key], rest)
+        return {
+            name: inner if name == key else member for name, member in value.items() if name != key or inner is not None
+        } or None
+    if isinstance(value, list) and 0 <= index < len(value):
+        inner = _without_value(value[index], rest)
+        return [*value[:index], *([] if inner is None else [inner]), *value[index + 1 :]]
+    return value
+
+
+_MOST_ROUNDS = 3
+"""How often a body is adapted again: once for each field that sets the same as another one."""
+_OF_REASONING = frozenset({"reasoning_control", "reasoning_budget", "no_reasoning", "reasoning_stays_on", "always_reasons"})
+"""Codes of losses of reasoning settings that only facts about a model cause."""
+_OF_MODEL = _OF_REASONING | {"refused_by_model", "unsupported_by_model", "output_limit"}
+"""Codes of losses that only facts about a model cause."""
+_OF_TARGET = _OF_MODEL | {"rejected_by_server", "ignored_by_server", "unsupported_by_server", "server_limit"}
+"""Codes of losses that only a dialect or facts about a model cause."""
