@@ -38,11 +38,13 @@ MediaSource = Literal[
     "image_url", "image_data", "audio_url", "audio_data", "video_url", "video_data", "document_url", "document_data", "file_id"
 ]
 """A kind of media, and whether a request has its URL or its data; or any media by the id of an uploaded file."""
+OutputFormat = Literal["json_schema", "json_object"]
+"""A structured output format."""
 DocumentPart = Literal["file", "document_url", "file_url"]
 """The type of a part of chat_completions with a document."""
 
 _ALL_MODES: frozenset[ToolMode] = frozenset({"auto", "none", "required", "named"})
-_ALL_OUTPUTS: frozenset[str] = frozenset({"json_schema", "json_object"})
+_ALL_OUTPUTS: frozenset[OutputFormat] = frozenset({"json_schema", "json_object"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -121,7 +123,7 @@ class DialectRules:
     """The efforts that the server accepts; another one becomes the nearest; None: as the format. ``default``: that of the model."""
     reasoning_history: ReasoningHistory | None = None
     """How an assistant message repeats its reasoning; None: as the format."""
-    output_formats: frozenset[str] = _ALL_OUTPUTS
+    output_formats: frozenset[OutputFormat] = _ALL_OUTPUTS
     """The structured output formats of the server: ``json_schema``, ``json_object``."""
     generated_images: bool = True
     """Whether an assistant message may have images."""
