@@ -38,6 +38,8 @@ MediaSource = Literal[
     "image_url", "image_data", "audio_url", "audio_data", "video_url", "video_data", "document_url", "document_data", "file_id"
 ]
 """A kind of media, and whether a request has its URL or its data; or any media by the id of an uploaded file."""
+FunctionField = Literal["parameters", "description"]
+"""A field of a function."""
 OutputFormat = Literal["json_schema", "json_object"]
 """A structured output format."""
 DocumentPart = Literal["file", "document_url", "file_url"]
@@ -107,6 +109,8 @@ class DialectRules:
     """Whether the server, whose models reason by default, rejects a forced tool call with it. Such a request turns reasoning off."""
     strict_tools: bool = True
     """Whether a function may have ``strict``."""
+    required_in_functions: frozenset[FunctionField] = frozenset()
+    """Fields without which the server rejects a function of chat_completions."""
     most_tools: int | None = None
     """The number of tools that the server accepts; None: as the format."""
     most_stops: int | None = None
@@ -129,6 +133,10 @@ class DialectRules:
     """Whether an assistant message may have images."""
     refusals: bool = True
     """Whether an assistant message may have refusals; otherwise they become text."""
+    tiers: frozenset[str] | None = None
+    """The words for ``service_tier`` that the server accepts in chat_completions; None: as the format."""
+    nulls: bool = True
+    """Whether fields of a request may be null; otherwise those that a caller of the same format sets to null are left out."""
     counted_logprobs: bool = False
     """Whether ``logprobs`` is the number of alternatives, instead of a flag next to ``top_logprobs``."""
     media: frozenset[MediaSource] | None = None

@@ -169,7 +169,7 @@ def test_options_of_a_stream_that_the_server_does_not_read_are_reported(server: 
     assert [loss.path for loss in converted.losses] == ["/stream_options"]
 
 
-@pytest.mark.parametrize("server", ["groq", "vllm", "deepseek", "ollama", "mistral", "qwen"])
+@pytest.mark.parametrize("server", ["groq", "vllm", "deepseek", "ollama", "sglang", "qwen"])
 def test_a_tool_that_only_another_server_runs_is_a_loss(server: str) -> None:
     tools = [{"type": "function", "function": {"name": "f", "vendor_field": 1}}, {"type": "openrouter:web_search"}]
 
