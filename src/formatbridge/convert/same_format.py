@@ -251,7 +251,8 @@ def _with_fields_of_server(
 ) -> JsonObject:
     """Return a body with the fields and the words that the server has for what several of them express."""
     for group in format.equivalent_fields:
-        if not group.isdisjoint(rules.names.values()):
+        # Most servers read both names of the token limit. Other names are those of single servers.
+        if not group.isdisjoint(rules.names.values()) or "max_tokens" not in group:
             body = _with_server_field(body, for_server, group)
     if format.messages_for_server is not None:
         body = format.messages_for_server(body, rules, losses)
