@@ -353,7 +353,7 @@ FINISH: Mapping[str, ir.FinishReason] = {
 _FINAL = frozenset({"length", "tool_calls", "function_call", "content_filter"})
 """Values that are valid whatever the message contains."""
 
-VALUES: Mapping[ir.FinishReason, tuple[str, bool]] = {
+_VALUE_OF_FINISH: Mapping[ir.FinishReason, tuple[str, bool]] = {
     "stop": ("stop", True),
     "stop_sequence": ("stop", False),
     "length": ("length", True),
@@ -399,7 +399,7 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, has_refusal: bool, 
     """Encode a finish reason. It is ``tool_calls`` only if the message has calls. ``at``: the pointer of the encoded choice."""
     if finish is None:
         return str(losses.added(f"{at}/finish_reason", "tool_calls" if has_calls else "stop"))
-    value, is_exact = VALUES[finish.reason]
+    value, is_exact = _VALUE_OF_FINISH[finish.reason]
     if finish.reason == "refusal" and has_refusal:
         value = "stop"
     # Coding agents continue only after ``tool_calls`` (openvinotoolkit/model_server#3927).

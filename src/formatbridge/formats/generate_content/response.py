@@ -211,7 +211,7 @@ def _accepts_token(part: ir.Part, named_calls: Set[str | None]) -> bool:
 
 def _refusal_severity(choice: ir.Choice) -> Severity:
     """Return the severity of encoding a refusal as text: low if the finish reason shows the refusal."""
-    return "lossy" if choice.finish is None or VALUES[choice.finish.reason][0] != "SAFETY" else "info"
+    return "lossy" if choice.finish is None or _VALUE_OF_FINISH[choice.finish.reason][0] != "SAFETY" else "info"
 
 
 # Source: the official SDK, ``FinishReason``. Responses with OTHER or NO_IMAGE have no content (recorded traffic).
@@ -246,7 +246,7 @@ FINISH: Mapping[str, ir.FinishReason] = {
 NO_REASON = (None, "", 0, "FINISH_REASON_UNSPECIFIED")
 """Values of ``finishReason`` in a candidate that has not ended."""
 
-VALUES: Mapping[ir.FinishReason, tuple[str, bool]] = {
+_VALUE_OF_FINISH: Mapping[ir.FinishReason, tuple[str, bool]] = {
     "stop": ("STOP", True),
     "stop_sequence": ("STOP", False),
     "length": ("MAX_TOKENS", True),
@@ -304,7 +304,7 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, at: str, losses: Le
     """Encode a finish reason; ``at`` is the pointer of its candidate in the target."""
     if finish is None:
         return {"finishReason": losses.added(f"{at}/finishReason", "STOP")}
-    value, is_exact = VALUES[finish.reason]
+    value, is_exact = _VALUE_OF_FINISH[finish.reason]
     # The vendor ends a response with calls with STOP (recorded traffic).
     if has_calls and finish.reason in OVERRULED:
         value = "STOP"

@@ -18,7 +18,7 @@ from formatbridge.formats.format import EndReason
 from formatbridge.formats.responses.content import decode_part
 from formatbridge.formats.responses.conversation import decode_item, item_type
 from formatbridge.formats.responses.errors import decode_error, decode_error_event, move_request_id
-from formatbridge.formats.responses.response import adjust_message, decode_finish, decode_response
+from formatbridge.formats.responses.response import add_message_to_response, decode_finish, decode_response
 from formatbridge.formats.responses.stream_state import (
     Item,
     Items,
@@ -140,7 +140,7 @@ def _missing_parts(item: Item, raw: JsonObject) -> tuple[list[tuple[int, ir.Part
     parts: list[ir.Part] = []
     decode_item(raw, item.kind, src, parts)
     if item.kind == "message":
-        adjust_message(parts, raw["content"], [], item.start)
+        add_message_to_response(parts, raw["content"], [], item.start)
     parts_with_places = [(at, more) for at, part in enumerate(parts) if (more := _missing_part(part, missing))]
     return parts_with_places, missing
 
@@ -385,7 +385,7 @@ class StreamDecoder:
         tokens: list[ir.TokenLogprob] = []
         if item.kind == "message":
             start = self._items.length
-            item.length = adjust_message(parts, raw["content"], tokens, start) - start
+            item.length = add_message_to_response(parts, raw["content"], tokens, start) - start
         self._extra = extend_extra(self._extra, _fields_after_close(item, parts))
         return parts, tokens
 
@@ -423,7 +423,7 @@ class StreamDecoder:
             # The part before is done, so it can close now. Otherwise it closes with its item.
             if before.whole is not None and self._items.has_known_start(item):
                 part = decode_part(before.whole, before.src, item.id)
-                adjust_message([part], [before.whole], [], self._items.length + before.start)
+                add_message_to_response([part], [before.whole], [], self._items.length + before.start)
                 self._emitter.complete(before, part)
         slot = self._emitter.open(
             item, at, decode_part({"type": kind, _TEXT_FIELDS[kind]: ""}, f"/output/{item.at}/content/{at}", item.id)
