@@ -1,4 +1,4 @@
-"""How servers read requests of Chat Completions."""
+"""Rules of the servers that accept Chat Completions requests."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ from collections.abc import Mapping
 
 from formatbridge.dialect import DialectRules, MediaSource
 
-_FOREIGN = frozenset({"top_k", "enable_thinking", "thinking", "thinking_budget", "reasoning", "chat_template_kwargs"})
+_FIELDS_OF_OTHER_SERVERS = frozenset(
+    {"top_k", "enable_thinking", "thinking", "thinking_budget", "reasoning", "chat_template_kwargs"}
+)
 """Fields of other servers, which OpenAI's server rejects."""
 _MAX_TOKENS = {"max_completion_tokens": "max_tokens"}
 _OPENAI_MEDIA: frozenset[MediaSource] = frozenset({"image_url", "image_data", "audio_data", "document_data", "file_id"})
 _IMAGES: frozenset[MediaSource] = frozenset({"image_url", "image_data"})
 _IMAGES_AND_VIDEOS: frozenset[MediaSource] = frozenset({"image_url", "image_data", "video_url", "video_data"})
 _WEB_SEARCH = frozenset({"web_search_options"})
-_BREAKPOINT = (
-    "the server's documentation has no cache marks; prompt_cache_breakpoint is a field of OpenAI (openai-python, types/chat)"
+_WHY_NO_CACHE_MARKS = (
+    "the server's documentation does not mention cache marks; "
+    "prompt_cache_breakpoint is a field of OpenAI (openai-python, types/chat)"
 )
-_PI = "earendil-works/pi packages/ai/src/api/openai-completions.ts, detectCompat"
+_PI_AGENT = "earendil-works/pi packages/ai/src/api/openai-completions.ts, detectCompat"
+"""What the coding agent pi sends to each server."""
 _VLLM = "github.com/vllm-project/vllm vllm/entrypoints/openai/chat_completion/protocol.py, ChatCompletionRequest"
 _SGLANG = "github.com/sgl-project/sglang python/sglang/srt/entrypoints/openai/protocol.py, ChatCompletionRequest"
 _ZAI = "pypi.org/project/zai-sdk, api_resource/chat/completions.py, create"
@@ -25,7 +29,7 @@ _OLLAMA = "github.com/ollama/ollama openai/openai.go, ChatCompletionRequest"
 CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     "openai": DialectRules(
         server="OpenAI",
-        rejects=_FOREIGN,
+        rejects=_FIELDS_OF_OTHER_SERVERS,
         media=_OPENAI_MEDIA,
         sources={
             "rejects": "teabranch/open-responses-server#41",
@@ -37,7 +41,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     ),
     "azure": DialectRules(
         server="Azure OpenAI",
-        rejects=_FOREIGN | {"web_search_options"},
+        rejects=_FIELDS_OF_OTHER_SERVERS | {"web_search_options"},
         media=_OPENAI_MEDIA,
         sources={
             "rejects": "quarkiverse/quarkus-langchain4j#285, openai/openai-python#1469",
@@ -60,7 +64,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         reasoning_history="reasoning",
         rejects_in_messages=frozenset({"assistant.reasoning_content"}),
         sources={
-            "cache_marks": _BREAKPOINT,
+            "cache_marks": _WHY_NO_CACHE_MARKS,
             "rejects_in_messages": "QwenLM/qwen-code#11045",
             "rejects": "inference-docs.cerebras.ai/resources/openai, Currently Unsupported OpenAI Features",
             "rejects.reasoning": "QwenLM/qwen-code#11045",
@@ -94,14 +98,14 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         media=frozenset(),
         output_formats=frozenset({"json_object"}),
         sources={
-            "cache_marks": _BREAKPOINT,
-            "names": _PI,
+            "cache_marks": _WHY_NO_CACHE_MARKS,
+            "names": _PI_AGENT,
             "ignores": "api-docs.deepseek.com/api/create-chat-completion",
             "developer_role": "earendil-works/pi#1048",
             "legacy_functions": "earendil-works/pi#1048",
-            "custom_tools": _PI,
-            "server_tools": _PI,
-            "allowed_tools": _PI,
+            "custom_tools": _PI_AGENT,
+            "server_tools": _PI_AGENT,
+            "allowed_tools": _PI_AGENT,
             "forced_call_excludes_reasoning": "deepseek-ai/DeepSeek-V3#1376",
             "reasoning_control": "api-docs.deepseek.com/guides/thinking_mode",
             "reasoning_history": "api-docs.deepseek.com/guides/thinking_mode, Tool Calls; anomalyco/opencode#24722",
@@ -118,7 +122,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         reasoning_control="thinking_or_effort",
         efforts=frozenset({"none", "low", "medium", "high"}),
         media=_IMAGES_AND_VIDEOS,
-        sources={"cache_marks": _BREAKPOINT} | dict.fromkeys(
+        sources={"cache_marks": _WHY_NO_CACHE_MARKS} | dict.fromkeys(
             ("reads", "custom_tools", "server_tools", "reasoning_control", "efforts", "media"),
             "pypi.org/project/fireworks-ai, types/chat/completion_create_params.py",
         ),
@@ -137,7 +141,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         efforts=frozenset({"none", "default", "low", "medium", "high"}),
         reasoning_history="reasoning",
         sources={
-            "cache_marks": _BREAKPOINT,
+            "cache_marks": _WHY_NO_CACHE_MARKS,
             "efforts": "github.com/groq/groq-python src/groq/types/chat/completion_create_params.py",
             "rejects": "console.groq.com/docs/openai, Currently Unsupported OpenAI Features",
             "rejects.prompt_cache_key": "eigent-ai/eigent#1827, sipeed/picoclaw#1196",
@@ -161,7 +165,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         server_tools=frozenset(),
         most_stops=4,
         media=_IMAGES,
-        sources={"cache_marks": _BREAKPOINT} | dict.fromkeys(
+        sources={"cache_marks": _WHY_NO_CACHE_MARKS} | dict.fromkeys(
             ("names", "ignores", "custom_tools", "server_tools", "most_stops", "media"),
             "github.com/huggingface/huggingface_hub src/huggingface_hub/inference/_generated/types/chat_completion.py",
         ),
@@ -185,7 +189,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         reasoning_control="enable_thinking_kwarg",
         media=frozenset({"image_url", "image_data", "audio_data"}),
         sources={
-            "cache_marks": _BREAKPOINT,
+            "cache_marks": _WHY_NO_CACHE_MARKS,
             "ignores": "github.com/ggml-org/llama.cpp tools/server/README.md",
             "custom_tools": "github.com/ggml-org/llama.cpp common/chat.cpp, common_chat_tools_parse_oaicompat",
             "server_tools": "github.com/ggml-org/llama.cpp common/chat.cpp, common_chat_tools_parse_oaicompat",
@@ -206,7 +210,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         tool_modes=frozenset({"auto", "none", "required"}),
         output_formats=frozenset({"json_schema"}),
         sources={
-            "cache_marks": _BREAKPOINT,
+            "cache_marks": _WHY_NO_CACHE_MARKS,
             "names": "lmstudio.ai/docs/developer/openai-compat/chat-completions, Supported payload parameters",
             "ignores": "lmstudio.ai/docs/developer/openai-compat/chat-completions, Supported payload parameters",
             "reads": "lmstudio.ai/docs/developer/openai-compat/chat-completions, Supported payload parameters",
@@ -230,7 +234,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         reasoning_control="thinking_adaptive",
         output_formats=frozenset(),
         sources={
-            "cache_marks": _BREAKPOINT,
+            "cache_marks": _WHY_NO_CACHE_MARKS,
             "rejects": "platform.minimax.io/docs/api-reference/text-openai-api, Important Note",
             "developer_role": "openclaw/openclaw#3022",
             "legacy_functions": "openclaw/openclaw#3022",
@@ -270,7 +274,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         media=frozenset({"image_url", "image_data", "audio_url", "audio_data", "document_url", "document_data"}),
         document_part="document_url",
         sources={
-            "cache_marks": _BREAKPOINT,
+            "cache_marks": _WHY_NO_CACHE_MARKS,
             "document_part": "github.com/mistralai/client-python, DocumentURLChunk",
             "names": "github.com/mistralai/client-python, ChatCompletionRequest",
             "rejects": "github.com/mistralai/client-python, ChatCompletionRequest; editor-code-assistant/eca#231",
@@ -307,13 +311,13 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         reasoning_history="required",
         media=frozenset({"image_data", "video_data"}),
         sources={
-            "cache_marks": _BREAKPOINT,
+            "cache_marks": _WHY_NO_CACHE_MARKS,
             "ignores": "platform.moonshot.cn/docs/guide/use-web-search",
-            "developer_role": _PI,
-            "legacy_functions": _PI,
+            "developer_role": _PI_AGENT,
+            "legacy_functions": _PI_AGENT,
             "custom_tools": "platform.moonshot.cn/docs/guide/use-web-search, builtin_function",
             "server_tools": "platform.moonshot.cn/docs/guide/use-web-search, builtin_function",
-            "strict_tools": _PI,
+            "strict_tools": _PI_AGENT,
             "allowed_tools": "can1357/oh-my-pi#827",
             "tool_modes": "can1357/oh-my-pi#827, UKGovernmentBEIS/inspect_ai#5152",
             "reasoning_control": "HKUDS/nanobot#3939",
@@ -332,7 +336,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         reasoning_history="reasoning",
         media=frozenset({"image_data"}),
         sources={
-            "cache_marks": _BREAKPOINT,
+            "cache_marks": _WHY_NO_CACHE_MARKS,
             "names": _OLLAMA,
             "ignores": "docs.ollama.com/api/openai-compatibility, Supported request fields",
             "ignores.web_search_options": _OLLAMA,
@@ -375,7 +379,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         media=_IMAGES_AND_VIDEOS | {"document_url", "document_data"},
         document_part="file_url",
         sources={
-            "cache_marks": _BREAKPOINT,
+            "cache_marks": _WHY_NO_CACHE_MARKS,
             "document_part": "pypi.org/project/perplexityai, types/shared_params/chat_message_input.py",
             "names": "pypi.org/project/perplexityai, types/chat/completion_create_params.py",
             "reads": "pypi.org/project/perplexityai, types/chat/completion_create_params.py",
@@ -405,7 +409,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         reasoning_control="enable_thinking",
         media=_IMAGES_AND_VIDEOS,
         sources={
-            "cache_marks": _BREAKPOINT,
+            "cache_marks": _WHY_NO_CACHE_MARKS,
             "ignores": "docs.qwencloud.com/api-reference/chat/openai-chat, enable_search",
             "reads": "docs.qwencloud.com/api-reference/chat/openai-chat",
             "developer_role": "mcowger/plexus#77",
@@ -433,7 +437,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         reasoning_control="kwarg_or_effort",
         media=frozenset({"image_url", "image_data", "video_url", "video_data", "audio_url", "audio_data"}),
         sources={
-            "cache_marks": _BREAKPOINT,
+            "cache_marks": _WHY_NO_CACHE_MARKS,
             "developer_role": "sgl-project/sglang#40082",
             "legacy_functions": "sgl-project/sglang#40082",
             "reasoning_control": f"docs.sglang.io/advanced_features/separate_reasoning; {_SGLANG}",
@@ -454,7 +458,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         efforts=frozenset({"low", "medium", "high"}),
         counted_logprobs=True,
         media=frozenset({"image_url", "image_data", "video_url", "video_data", "audio_url", "audio_data"}),
-        sources={"cache_marks": _BREAKPOINT} | dict.fromkeys(
+        sources={"cache_marks": _WHY_NO_CACHE_MARKS} | dict.fromkeys(
             (
                 "names", "ignores", "reads", "developer_role", "legacy_functions", "custom_tools", "server_tools", "reasoning_control",
                 "efforts", "counted_logprobs", "media",
@@ -486,7 +490,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         reasoning_control="kwarg_or_effort",
         reasoning_history="reasoning",
         sources={
-            "cache_marks": _BREAKPOINT,
+            "cache_marks": _WHY_NO_CACHE_MARKS,
             "reads": _VLLM,
             "ignores": _VLLM,
             "developer_role": "vllm-project/vllm#42407, ogx-ai/ogx#6069",
@@ -509,11 +513,11 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         server_tools=frozenset({"live_search", "web_search"}),
         media=_IMAGES,
         sources={
-            "cache_marks": _BREAKPOINT,
+            "cache_marks": _WHY_NO_CACHE_MARKS,
             "rejects": "docs.x.ai/docs/guides/reasoning",
-            "ignores": _PI,
-            "developer_role": _PI,
-            "legacy_functions": _PI,
+            "ignores": _PI_AGENT,
+            "developer_role": _PI_AGENT,
+            "legacy_functions": _PI_AGENT,
             "custom_tools": "docs.rs/xai-openapi src/tools.rs, Tool",
             "server_tools": "docs.rs/xai-openapi src/tools.rs, Tool",
             "media": "hexdocs.pm/req_llm/xai.html",
@@ -536,7 +540,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         reasoning_control="thinking_and_effort",
         output_formats=frozenset({"json_object"}),
         sources={
-            "cache_marks": _BREAKPOINT,
+            "cache_marks": _WHY_NO_CACHE_MARKS,
             "names": "docs.z.ai/api-reference/llm/chat-completion",
             "rejects": _ZAI,
             "ignores": _ZAI,

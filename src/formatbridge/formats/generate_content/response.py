@@ -19,7 +19,7 @@ from formatbridge.formats.generate_content.hosted_tools import python_runs
 from formatbridge.formats.generate_content.reasoning import belongs_to_earlier_reasoning, enum_name, signs_earlier_reasoning
 from formatbridge.formats.generate_content.tool_calls import Calls
 from formatbridge.formats.generate_content.usage import decode_usage, encode_usage
-from formatbridge.formats.shared.choices import numbered
+from formatbridge.formats.shared.choices import assign_numbers
 from formatbridge.formats.shared.model_lists import encode_time, time_of
 from formatbridge.formats.shared.parts import OVERRULED, note_finish
 from formatbridge.formats.shared.reasoning_tokens import bound_to, keeps_id
@@ -48,7 +48,7 @@ def decode_response(body: JsonObject) -> ir.Response:
     response_id = body.get("responseId") or None
     candidates = body.get("candidates") or ()
     # The only candidate may have no index (recorded traffic), and no rule of the format makes an index unique.
-    numbers = numbered([raw.get("index") or 0 for raw in candidates])
+    numbers = assign_numbers([raw.get("index") or 0 for raw in candidates])
     choices = [
         _decode_choice(raw, f"/candidates/{position}", numbers[position], response_id) for position, raw in enumerate(candidates)
     ]

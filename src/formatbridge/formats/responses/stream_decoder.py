@@ -31,7 +31,7 @@ from formatbridge.formats.responses.stream_state import (
     pending_events,
     text_length,
 )
-from formatbridge.formats.shared.choices import fill_missing_head, head_of
+from formatbridge.formats.shared.choices import fill_missing_head, read_id_model_time
 from formatbridge.formats.shared.logprobs import decode_tokens
 from formatbridge.formats.shared.reasoning_tokens import carries_call_token
 from formatbridge.formats.shared.unmodelled_fields import Pieces, extend_extra, merge_extra, read_extra, unknown_event
@@ -211,7 +211,7 @@ class StreamDecoder:
             if method or kind in _START_EVENTS or raw.get("error") or isinstance(body, dict):
                 self._begin(body if isinstance(body, dict) else {})
         elif isinstance(body, dict):  # a resumed stream has the id and the model in its last event
-            self._started = fill_missing_head(self._started, *head_of(body, "created_at"), out)
+            self._started = fill_missing_head(self._started, *read_id_model_time(body, "created_at"), out)
         if isinstance(body, dict):
             self._head |= body
         fields = unknown_fields(raw)
@@ -230,7 +230,7 @@ class StreamDecoder:
         if reason == "end_of_bytes":
             self._pending_start = None
         elif reason == "truncated":
-            fields = [] if self.is_complete else self._metadata(self._fields.whole())
+            fields = [] if self.is_complete else self._metadata(self._fields.to_object())
             return [*out, *fields, *pending_events(self._items, self._emitter, self._head)]
         return out if reason == "end_of_bytes" else []
 
@@ -238,7 +238,7 @@ class StreamDecoder:
 
     def _begin(self, body: JsonObject) -> None:
         self._pending_start = None
-        self._started = events.Start(*head_of(body, "created_at"))
+        self._started = events.Start(*read_id_model_time(body, "created_at"))
         self._emitter.out.append(self._started)
 
     def _end(self, raw: JsonObject) -> None:
@@ -278,7 +278,7 @@ class StreamDecoder:
 
     def _emit_end(self, end: events.Failed | events.End, extra: JsonObject | None = None) -> None:
         """Emit the unmodelled fields of the response, then its end."""
-        fields = {**(extra or {}), **self._fields.whole()}
+        fields = {**(extra or {}), **self._fields.to_object()}
         if isinstance(end, events.Failed):
             move_request_id(end.error, fields)
         self._emitter.out += [*self._metadata(fields), end]
