@@ -151,8 +151,8 @@ def count_rejected(requests: list[dict[str, Any]], results: list[dict[str, Any]]
         body = json.loads(result["body"] or "null")
         facts = Facts(model=row["model"] or (body and body.get("model")) or "")
         broken = broken_rules(format, body, facts, dialect or None) if body else ()
-        of_server = SERVER_RULES[dialect].get(format, ()) if dialect else ()
-        rejected += any(row["format"] != format or rule in of_server for rule, _ in broken)
+        server_rules = SERVER_RULES[dialect].get(format, ()) if dialect else ()
+        rejected += any(row["format"] != format or rule in server_rules for rule, _ in broken)
     return rejected
 
 

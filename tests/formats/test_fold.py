@@ -439,7 +439,7 @@ def _fold(rule: Rule, *values: Any) -> Any:
     fold = Fold(Table({"key": rule}, other="ignore", null="first"))
     for value in values:
         fold.add({"key": value, "other": value})
-    whole = fold.whole()
+    whole = fold.to_object()
     assert "other" not in whole
     return whole.get("key")
 
@@ -488,5 +488,5 @@ def test_the_pieces_stay_unchanged() -> None:
 
     fold.add(pieces[1])
 
-    assert fold.whole() == {"items": [1, 2], "object": {"items": [1, 2]}}
+    assert fold.to_object() == {"items": [1, 2], "object": {"items": [1, 2]}}
     assert pieces == [{"items": [1], "object": {"items": [1]}}, {"items": [2], "object": {"items": [2]}}]

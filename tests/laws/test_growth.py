@@ -275,7 +275,7 @@ def test_a_list_in_many_deltas_is_not_searched() -> None:
     for number in (*range(count), 0):
         pages.add({"urlContextMetadata": {"urlMetadata": [_Page(retrievedUrl=f"https://a.test/{number}")]}})
 
-    assert len(pages.whole()["urlContextMetadata"]["urlMetadata"]) == count
+    assert len(pages.to_object()["urlContextMetadata"]["urlMetadata"]) == count
     assert len(_Page.compared) <= count
 
 

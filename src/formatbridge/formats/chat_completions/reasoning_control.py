@@ -1,6 +1,6 @@
-"""Reasoning settings of Chat Completions in the fields of single servers, which a dialect names.
+"""Encode reasoning settings in the field that one server reads. The dialect names that field.
 
-OpenAI's field ``reasoning_effort`` has an effort only. Other servers read an object with a budget, or a flag.
+OpenAI's field ``reasoning_effort`` has an effort only. Other servers read an object with a budget, or whether the model reasons.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
 _UNSUPPORTED = "unsupported_by_server"
-_WITH_EFFORT = frozenset(
+_CONTROLS_WITH_EFFORT = frozenset(
     {"reasoning_toggle", "thinking_and_effort", "thinking_or_effort", "thinking_type_or_effort", "kwarg_or_effort"}
 )
-"""Controls with the field ``reasoning_effort`` for an effort, and another one for the rest."""
-_WITH_BUDGET = frozenset({"thinking_or_effort", "enable_thinking"})
+"""Controls with the field ``reasoning_effort`` for an effort, and another field for on/off or a budget."""
+_CONTROLS_WITH_BUDGET = frozenset({"thinking_or_effort", "enable_thinking"})
+"""Controls with a field for a budget next to on/off."""
 
 
 def encode_reasoning_control(config: ir.ReasoningConfig, control: ReasoningControl, losses: Ledger) -> JsonObject:
@@ -26,17 +27,17 @@ def encode_reasoning_control(config: ir.ReasoningConfig, control: ReasoningContr
         return _encode_object(config, losses)
     drop_unheld(config, losses)
     has_effort = config.effort not in (None, "none") and config.mode in (None, "on", "adaptive")
-    if control == "reasoning_effort" or (control in _WITH_EFFORT and has_effort):
+    if control == "reasoning_effort" or (control in _CONTROLS_WITH_EFFORT and has_effort):
         effort = encode_effort(config, losses)
         toggle = {"thinking": {"type": "enabled"}} if control == "thinking_and_effort" else {}
         return toggle | {"reasoning_effort": effort} if effort else {}
-    budget = config.budget if control in _WITH_BUDGET else None
-    is_on = _encode_flag(config, budget, losses)
+    budget = config.budget if control in _CONTROLS_WITH_BUDGET else None
+    is_on = _is_reasoning_on(config, budget, losses)
     return {} if is_on is None else _encode_toggle(control, is_on, budget if is_on else None)
 
 
-def encode_excluded_reasoning(config: ir.ReasoningConfig | None, losses: Ledger) -> JsonObject:
-    """Encode that the model does not reason, because the server rejects reasoning with the forced tool call of the request."""
+def encode_reasoning_off(config: ir.ReasoningConfig | None, losses: Ledger) -> JsonObject:
+    """Turn reasoning off, because the server rejects it with a forced tool call."""
     control = (losses.dialect.reasoning_control if losses.dialect is not None else None) or "reasoning_effort"
     if config is not None and is_reasoning_off(config):
         return encode_reasoning_control(config, control, losses)
@@ -83,8 +84,8 @@ def _encode_object(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
     return {"reasoning": exclude} if exclude else {}
 
 
-def _encode_flag(config: ir.ReasoningConfig, budget: int | None, losses: Ledger) -> bool | None:
-    """Return whether the model reasons; None if the request does not set it. ``budget``: the budget that is encoded next to the flag."""
+def _is_reasoning_on(config: ir.ReasoningConfig, budget: int | None, losses: Ledger) -> bool | None:
+    """Return whether the model reasons; None if the request does not set it. ``budget``: the budget that is encoded, too."""
     if config.mode == "off" or config.effort == "none":
         if config.budget:
             losses.dropped(config, "budget", "excluded", severity="info")

@@ -7,7 +7,7 @@ from formatbridge.formats.chat_completions.conversation import decode_message, e
 from formatbridge.formats.chat_completions.holds import drop_unheld
 from formatbridge.formats.chat_completions.hosted_tools import decode_hosted_tool
 from formatbridge.formats.chat_completions.reasoning import CONFIG_FIELDS, decode_reasoning_config, encode_reasoning_config
-from formatbridge.formats.chat_completions.reasoning_control import encode_excluded_reasoning
+from formatbridge.formats.chat_completions.reasoning_control import encode_reasoning_off
 from formatbridge.formats.chat_completions.schema import decode_audio_output, decode_format, encode_format, encode_modalities
 from formatbridge.formats.chat_completions.settings import (
     OTHER_NAMES,
@@ -112,7 +112,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     if tools or request.tool_choice or "parallel_tool_calls" in request.settings:
         body |= _encode_tools(request, tools, losses)
     if forced_call_excludes_reasoning(losses) and is_forced(body.get("tool_choice")):
-        body |= encode_excluded_reasoning(request.reasoning, losses)
+        body |= encode_reasoning_off(request.reasoning, losses)
     elif request.reasoning:
         body |= encode_reasoning_config(request.reasoning, losses)
     if request.output_format:

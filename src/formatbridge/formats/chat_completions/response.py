@@ -28,7 +28,7 @@ from formatbridge.formats.chat_completions.reasoning import (
 from formatbridge.formats.chat_completions.tool_calls import encode_answer_call
 from formatbridge.formats.chat_completions.usage import decode_usage, encode_usage
 from formatbridge.formats.format import Context
-from formatbridge.formats.shared.choices import numbered
+from formatbridge.formats.shared.choices import assign_numbers
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.logprobs import decode_tokens, encode_tokens
 from formatbridge.formats.shared.media import AudioJoiner, is_samples, write_data_url
@@ -53,8 +53,8 @@ LOGPROBS = frozenset({"content", "refusal"})
 def decode_response(body: JsonObject) -> ir.Response:
     """Decode a whole response."""
     answer_id, raws = body.get("id") or None, body["choices"]
-    # A choice without an index has that of its position; ``numbered`` makes the indexes unique.
-    numbers = numbered([position if raw.get("index") is None else raw["index"] for position, raw in enumerate(raws)])
+    # A choice without an index has that of its position; ``assign_numbers`` makes the indexes unique.
+    numbers = assign_numbers([position if raw.get("index") is None else raw["index"] for position, raw in enumerate(raws)])
     choices = [_decode_choice(raw, position, numbers[position], answer_id or "") for position, raw in enumerate(raws)]
     usage = decode_usage(body["usage"], "/usage") if body.get("usage") else None
     extra = None if _RESPONSE.issuperset(body) else read_extra(body, _RESPONSE)
@@ -353,7 +353,7 @@ FINISH: Mapping[str, ir.FinishReason] = {
 _FINAL = frozenset({"length", "tool_calls", "function_call", "content_filter"})
 """Values that are valid whatever the message contains."""
 
-VALUES: Mapping[ir.FinishReason, tuple[str, bool]] = {
+_VALUE_OF_FINISH: Mapping[ir.FinishReason, tuple[str, bool]] = {
     "stop": ("stop", True),
     "stop_sequence": ("stop", False),
     "length": ("length", True),
@@ -399,7 +399,7 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, has_refusal: bool, 
     """Encode a finish reason. It is ``tool_calls`` only if the message has calls. ``at``: the pointer of the encoded choice."""
     if finish is None:
         return str(losses.added(f"{at}/finish_reason", "tool_calls" if has_calls else "stop"))
-    value, is_exact = VALUES[finish.reason]
+    value, is_exact = _VALUE_OF_FINISH[finish.reason]
     if finish.reason == "refusal" and has_refusal:
         value = "stop"
     # Coding agents continue only after ``tool_calls`` (openvinotoolkit/model_server#3927).

@@ -26,7 +26,7 @@ from formatbridge.formats.chat_completions.stream_reasoning import BlockDecoder,
 from formatbridge.formats.chat_completions.stream_state import Calls, CallState, Choice, arguments_of
 from formatbridge.formats.chat_completions.usage import decode_usage
 from formatbridge.formats.format import EndReason
-from formatbridge.formats.shared.choices import Numbers, fill_missing_head, head_of
+from formatbridge.formats.shared.choices import ChoiceNumbers, fill_missing_head, read_id_model_time
 from formatbridge.formats.shared.errors import is_bare_error
 from formatbridge.formats.shared.logprobs import decode_tokens
 from formatbridge.formats.shared.unmodelled_fields import extend_extra, has_values, merge_extra, read_extra
@@ -55,7 +55,7 @@ class StreamDecoder:
         self._pending_start: events.Start | None = events.Start(None, None)
         self._start = events.Start(None, None)  # as emitted
         self._choices: dict[int, Choice] = {}
-        self._numbers = Numbers()
+        self._numbers = ChoiceNumbers()
         self._answer_id = ""
         self._extra: JsonObject = {}
         self._is_over = False
@@ -73,7 +73,7 @@ class StreamDecoder:
             self._begin(raw, out, is_last=bool(error))
         else:
             # Some servers send the id and the model in the last chunk only.
-            self._start = fill_missing_head(self._start, *head_of(raw, "created"), out)
+            self._start = fill_missing_head(self._start, *read_id_model_time(raw, "created"), out)
         # A chunk without choices has usage, or results of a filter (recorded traffic of Azure and OpenAI).
         for choice in raw.get("choices") or ():
             self._feed_choice(choice, out, count)
@@ -101,7 +101,7 @@ class StreamDecoder:
     def _begin(self, raw: JsonObject, out: list[events.Event], *, is_last: bool) -> None:
         """Emit the start. Some servers first send a chunk without choices and perhaps without an id."""
         assert self._pending_start is not None
-        answer_id, model, created = head_of(raw, "created")
+        answer_id, model, created = read_id_model_time(raw, "created")
         self._answer_id = answer_id or ""
         known = self._pending_start
         self._pending_start = events.Start(answer_id, known.model or model, known.created or created)

@@ -18,7 +18,7 @@ from formatbridge.formats.chat_completions.reasoning import encode_answer_reason
 from formatbridge.formats.chat_completions.response import encode_answer, encode_finish, encode_head, encode_logprobs
 from formatbridge.formats.chat_completions.usage import encode_usage
 from formatbridge.formats.format import Context
-from formatbridge.formats.shared.choices import ChoicesInOrder, is_of_a_choice
+from formatbridge.formats.shared.choices import ChoicesInOrder, is_part_event
 from formatbridge.formats.shared.media import AudioJoiner
 from formatbridge.formats.shared.parts import refusal_of
 from formatbridge.formats.shared.reasoning_tokens import is_carried
@@ -91,7 +91,7 @@ class StreamEncoder:
         """Take one event and return the chunks for it."""
         if type(event) is events.Delta and event.choice in self._choices:
             return self._add_delta(event)  # nearly always
-        if is_of_a_choice(event) and event.choice in self._choices:  # all choices before it have begun
+        if is_part_event(event) and event.choice in self._choices:  # all choices before it have begun
             return self._feed(event)
         return b"".join([self._feed(each) for each in self._order.feed(event)])
 

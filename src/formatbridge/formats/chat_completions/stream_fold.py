@@ -9,7 +9,7 @@ from formatbridge.formats.chat_completions.reasoning import BLOCK_TYPES
 from formatbridge.formats.chat_completions.stream_reasoning import BlockStep, ThinkingBlocks
 from formatbridge.formats.chat_completions.stream_state import kind_of_call
 from formatbridge.formats.chat_completions.tool_calls import ARGUMENTS
-from formatbridge.formats.shared.choices import in_order, unique_numbers
+from formatbridge.formats.shared.choices import assign_numbers_if_repeated, sort_by_number
 from formatbridge.formats.shared.fold import ConflictError, Fold, Table
 from formatbridge.formats.shared.tool_arguments import read_object
 from formatbridge.jsontext.pointers import Path, continued, index_in
@@ -33,23 +33,23 @@ def fold_stream(events: Iterable[JsonObject]) -> JsonObject | None:
     try:
         for chunk in events:
             body.add(chunk)
-            for piece in chunk.get("choices") or ():
-                index = piece.get("index") or 0
+            for chunk_choice in chunk.get("choices") or ():
+                index = chunk_choice.get("index") or 0
                 if index not in choices:
                     choices[index] = Fold(_CHOICE, {"index": index}), _Message(_MESSAGE)
                 choice, message = choices[index]
-                message.add(piece.get("delta") or {})
-                choice.add(piece)
-        whole = [{"message": message.whole()} | choice.whole() for choice, message in in_order(choices)] if choices else None
+                message.add(chunk_choice.get("delta") or {})
+                choice.add(chunk_choice)
+        whole_choices = [{"message": message.to_object()} | choice.to_object() for choice, message in sort_by_number(choices)]
     except ConflictError:
         return None
-    return body.whole() | {"choices": whole} if whole else None
+    return body.to_object() | {"choices": whole_choices} if whole_choices else None
 
 
 class _Message(Fold):
     """The message of a choice.
 
-    ``latest_details``: by index and type. ``uncertain_calls``: by index, those without an id whose name came again: they may be two calls.
+    ``latest_details``: by index and type. ``uncertain_calls``: calls without an id whose name was repeated, by index; each may be two.
     """
 
     __slots__ = ("_reasoning", "latest_details", "uncertain_calls")
@@ -62,7 +62,7 @@ class _Message(Fold):
         self.uncertain_calls: dict[int, Fold] = {}
 
     def add(self, piece: JsonObject) -> None:
-        """Add a delta; of reasoning as text and as blocks only what is new."""
+        """Add a delta. Reasoning that arrives both as text and as blocks is added once."""
         if piece.get("reasoning_content") or piece.get("thinking_blocks"):
             self._reasoning = self._reasoning or _Reasoning(self.items["thinking_blocks"])
             piece = self._reasoning.take(piece)
@@ -70,13 +70,13 @@ class _Message(Fold):
             self._reasoning.close()
         super().add(piece)
 
-    def whole(self) -> JsonObject:
+    def to_object(self) -> JsonObject:
         """Return the message; raise ``ConflictError`` where one call may be two, or has no name."""
-        for call in map(Fold.whole, self.uncertain_calls.values()):
+        for call in map(Fold.to_object, self.uncertain_calls.values()):
             kind = kind_of_call(call)
             if read_object(call[kind].get(ARGUMENTS[kind]) or "") is None:
                 raise ConflictError(kind)
-        message = super().whole()
+        message = super().to_object()
         if message.get("function_call") and message["function_call"].get("name") is None:
             raise ConflictError("function_call")
         return message
@@ -110,11 +110,11 @@ def _add_details(message: Fold, key: str, value: Any) -> None:
     assert isinstance(message, _Message)
     details = message.items[key]
     for raw in value:
-        place = repr((raw.get("index"), raw.get("type")))
-        known = message.latest_details.get(place)
+        key_of_detail = repr((raw.get("index"), raw.get("type")))
+        known = message.latest_details.get(key_of_detail)
         if known is None or (raw.get("index") is None and known is not details[-1]) or _begins_other_detail(known, raw):
-            message.latest_details[place] = Fold(_DETAIL, raw)
-            details.append(message.latest_details[place])
+            message.latest_details[key_of_detail] = Fold(_DETAIL, raw)
+            details.append(message.latest_details[key_of_detail])
         else:
             known.add(raw)
 
@@ -157,7 +157,9 @@ class _Reasoning:
             self._thinking_blocks.close()
         steps = self._thinking_blocks.take(blocks, text)
         is_signed = any(block.get("signature") for block in blocks)
-        is_repeated = self._is_text(text) or (text in self._earlier_texts and is_signed)  # text alone brought all of it
+        is_repeated = self._is_text(text) or (
+            text in self._earlier_texts and is_signed
+        )  # the text field already had the whole text
         is_repeated = is_repeated and self._thinking_blocks.repeats_text and steps[0].kind == "new"
         steps = self._thinking_blocks.end(steps) if is_repeated else steps
         self._add(entries, steps)
@@ -201,7 +203,7 @@ class _Reasoning:
             block.add({key: value for key, value in entry.items() if step.kind == "more" or key not in _DETAIL_TEXTS})
 
     def _note_open_text(self, steps: list[BlockStep], text: str) -> None:
-        """Note the text of the open reasoning; a block that has all of it ends it."""
+        """Note the text of the open reasoning; a block with the whole text ends the reasoning."""
         self._has_text_alone = self._has_text_alone or bool(text and not steps)
         self._text += [text] if text else []
         self._length += len(text)
@@ -223,7 +225,7 @@ def _add_logprobs(choice: Fold, key: str, value: Any) -> None:
 
 
 def _merge_unknown(choice: Fold, key: str, value: Any) -> None:
-    """Keep the last filled value; lists continue."""
+    """Keep the last value that is not empty; concatenate lists."""
     choice.values |= {key: value} if value or value is False or not choice.values.get(key) else {}
     if isinstance(value, list):
         choice.unknown.take({key: value})
@@ -272,15 +274,15 @@ def unfold_stream(body: JsonObject) -> list[JsonObject]:
     head = {key: value for key, value in body.items() if key not in ("choices", "usage")} | {"object": _CHUNK}
     choices = body.get("choices") or []
     indexes = [position if choice.get("index") is None else choice["index"] for position, choice in enumerate(choices)]
-    pieces: list[JsonObject] = []
-    for index, choice in zip(unique_numbers(indexes), choices, strict=True):
+    chunk_choices: list[JsonObject] = []
+    for index, choice in zip(assign_numbers_if_repeated(indexes), choices, strict=True):
         delta = dict(choice.get("message") or {})
         if delta.get("tool_calls"):
             delta["tool_calls"] = [{"index": number, **call} for number, call in enumerate(delta["tool_calls"])]
         # OpenAI sends the finish reason in a chunk with an empty delta, after all content.
-        open_end = {"finish_reason": None} if "finish_reason" in choice else {}
+        null_finish_reason = {"finish_reason": None} if "finish_reason" in choice else {}
         logprobs = {"logprobs": choice["logprobs"]} if "logprobs" in choice else {}
         end = {key: value for key, value in choice.items() if key not in ("message", "logprobs")}
-        pieces += [{"index": index, "delta": delta} | open_end | logprobs, end | {"index": index, "delta": {}}]
+        chunk_choices += [{"index": index, "delta": delta} | null_finish_reason | logprobs, end | {"index": index, "delta": {}}]
     usage = [head | {"choices": [], "usage": body["usage"]}] if "usage" in body else []
-    return [head | {"choices": [piece]} for piece in pieces] + usage
+    return [head | {"choices": [each]} for each in chunk_choices] + usage

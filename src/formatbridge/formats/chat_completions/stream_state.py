@@ -316,7 +316,7 @@ class Choice:
         out: JsonObject = {"stop_reason": self.stop} if self.stop is not None else {}
         if self.blocks is not None:
             out |= self.blocks.unmodelled_fields(self.reasoning)
-        return merge_extra(self.extra, self.unknown.whole(), out)
+        return merge_extra(self.extra, self.unknown.to_object(), out)
 
     def part_of_logprobs(self, kind: str) -> int | None:
         """Return the number of the part that log probabilities of a kind belong to: the open one, whatever it is. None: not open yet."""

@@ -1,4 +1,4 @@
-"""How servers read requests of Chat Completions."""
+"""Rules of the servers that accept Chat Completions requests."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from formatbridge.dialect import DialectRules, MediaSource
 from formatbridge.formats.dialects.sources import sources_of_fields
 
-_FOREIGN = frozenset({"top_k", "enable_thinking", "thinking", "thinking_budget", "reasoning", "chat_template_kwargs"})
+_FIELDS_OF_OTHER_SERVERS = frozenset(
+    {"top_k", "enable_thinking", "thinking", "thinking_budget", "reasoning", "chat_template_kwargs"}
+)
 """Fields of other servers, which OpenAI's server rejects."""
 _MAX_TOKENS = {"max_completion_tokens": "max_tokens"}
 _OPENAI_MEDIA: frozenset[MediaSource] = frozenset({"image_url", "image_data", "audio_data", "document_data", "file_id"})
@@ -18,10 +20,8 @@ _OF_OPENAI = frozenset({
     "audio", "modalities", "moderation", "prediction", "prompt_cache_options", "prompt_cache_retention", "safety_identifier",
 })  # fmt: skip
 """Fields of OpenAI's server that the types of other servers do not have."""
-_BREAKPOINT = (
-    "the server's documentation has no cache marks; prompt_cache_breakpoint is a field of OpenAI (openai-python, types/chat)"
-)
-_PI = "earendil-works/pi packages/ai/src/api/openai-completions.ts, detectCompat"
+_WHY_NO_CACHE_MARKS = "the server's documentation does not mention cache marks; prompt_cache_breakpoint is a field of OpenAI (openai-python, types/chat)"
+_PI_AGENT = "earendil-works/pi packages/ai/src/api/openai-completions.ts, detectCompat"
 _VLLM = "github.com/vllm-project/vllm vllm/entrypoints/openai/chat_completion/protocol.py, ChatCompletionRequest"
 _SGLANG = "github.com/sgl-project/sglang python/sglang/srt/entrypoints/openai/protocol.py, ChatCompletionRequest"
 _ZAI = "pypi.org/project/zai-sdk, api_resource/chat/completions.py, create"
@@ -30,7 +30,7 @@ _OLLAMA = "github.com/ollama/ollama openai/openai.go, ChatCompletionRequest"
 CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     "openai": DialectRules(
         server="OpenAI",
-        rejects=_FOREIGN,
+        rejects=_FIELDS_OF_OTHER_SERVERS,
         media=_OPENAI_MEDIA,
         sources=sources_of_fields({
             "teabranch/open-responses-server#41": "rejects",
@@ -42,7 +42,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     ),
     "azure": DialectRules(
         server="Azure OpenAI",
-        rejects=_FOREIGN | {"web_search_options"},
+        rejects=_FIELDS_OF_OTHER_SERVERS | {"web_search_options"},
         media=_OPENAI_MEDIA,
         sources=sources_of_fields({
             "quarkiverse/quarkus-langchain4j#285, openai/openai-python#1469": "rejects",
@@ -73,7 +73,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
                 "rejects.metadata rejects.audio allowed_tools refusals media rejects.prompt_cache_key "
                 "rejects.verbosity rejects.web_search_options custom_tools server_tools efforts"
             ),
-            _BREAKPOINT: "cache_marks",
+            _WHY_NO_CACHE_MARKS: "cache_marks",
             "QwenLM/qwen-code#11045": "rejects_in_messages rejects.reasoning rejects.enable_thinking",
             "inference-docs.cerebras.ai/resources/openai, Currently Unsupported OpenAI Features": "rejects",
             "huggingface/speech-to-speech#323": "rejects.chat_template_kwargs",
@@ -98,8 +98,8 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         media=frozenset(),
         output_formats=frozenset({"json_object"}),
         sources=sources_of_fields({
-            _BREAKPOINT: "cache_marks",
-            _PI: "names custom_tools server_tools allowed_tools",
+            _WHY_NO_CACHE_MARKS: "cache_marks",
+            _PI_AGENT: "names custom_tools server_tools allowed_tools",
             "api-docs.deepseek.com/api/create-chat-completion": "ignores",
             "earendil-works/pi#1048": "developer_role legacy_functions",
             "deepseek-ai/DeepSeek-V3#1376": "forced_call_excludes_reasoning",
@@ -126,7 +126,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
             "pypi.org/project/fireworks-ai, types/chat/completion_create_params.py": (
                 "refusals ignores allowed_tools tiers reads custom_tools server_tools reasoning_control efforts media"
             ),
-            _BREAKPOINT: "cache_marks",
+            _WHY_NO_CACHE_MARKS: "cache_marks",
         }),
     ),
     "groq": DialectRules(
@@ -153,7 +153,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
                 "rejects.audio allowed_tools refusals media tiers efforts ignores custom_tools server_tools "
                 "most_tools"
             ),
-            _BREAKPOINT: "cache_marks",
+            _WHY_NO_CACHE_MARKS: "cache_marks",
             "console.groq.com/docs/openai, Currently Unsupported OpenAI Features": "rejects rejects_in_messages",
             "eigent-ai/eigent#1827, sipeed/picoclaw#1196": "rejects.prompt_cache_key",
             "CherryHQ/cherry-studio#11435": "rejects.verbosity",
@@ -174,7 +174,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         most_stops=4,
         media=_IMAGES,
         sources=sources_of_fields({
-            _BREAKPOINT: "cache_marks",
+            _WHY_NO_CACHE_MARKS: "cache_marks",
             "github.com/huggingface/huggingface_hub src/huggingface_hub/inference/_generated/types/chat_completion.py": (
                 "names ignores custom_tools server_tools most_stops media"
             ),
@@ -206,7 +206,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
             "abetlen/llama-cpp-python llama_cpp/server/types.py, CreateChatCompletionRequest": "names",
             "abetlen/llama-cpp-python llama_cpp/llama_types.py, ChatCompletionRequestMessage": "developer_role legacy_functions",
             "abetlen/llama-cpp-python llama_cpp/llama_types.py, ChatCompletionToolChoiceOption": "allowed_tools",
-            _BREAKPOINT: "cache_marks",
+            _WHY_NO_CACHE_MARKS: "cache_marks",
             "github.com/ggml-org/llama.cpp tools/server/README.md": "ignores reads",
             "github.com/ggml-org/llama.cpp common/chat.cpp, common_chat_tools_parse_oaicompat": "custom_tools server_tools",
             "huggingface/pi-llama#2": "reasoning_control",
@@ -225,7 +225,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         tool_modes=frozenset({"auto", "none", "required"}),
         output_formats=frozenset({"json_schema"}),
         sources=sources_of_fields({
-            _BREAKPOINT: "cache_marks",
+            _WHY_NO_CACHE_MARKS: "cache_marks",
             "lmstudio.ai/docs/developer/openai-compat/chat-completions, Supported payload parameters": "names ignores reads",
             "lmstudio.ai/docs/developer/openai-compat/tools": "custom_tools server_tools",
             "lmstudio-ai/lmstudio-bug-tracker#670": "allowed_tools tool_modes",
@@ -245,7 +245,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         reasoning_control="thinking_adaptive",
         output_formats=frozenset(),
         sources=sources_of_fields({
-            _BREAKPOINT: "cache_marks",
+            _WHY_NO_CACHE_MARKS: "cache_marks",
             "platform.minimax.io/docs/api-reference/text-openai-api, Important Note": "rejects",
             "openclaw/openclaw#3022": "developer_role legacy_functions",
             "MiniMax-AI/MiniMax-M2#27": "later_instructions",
@@ -287,7 +287,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         sources=sources_of_fields({
             "github.com/mistralai/client-python, Function": "required_in_functions",
             "github.com/mistralai/client-python, ChatCompletionRequest": "tiers names reads developer_role legacy_functions",
-            _BREAKPOINT: "cache_marks",
+            _WHY_NO_CACHE_MARKS: "cache_marks",
             "github.com/mistralai/client-python, DocumentURLChunk": "document_part",
             "github.com/mistralai/client-python, ChatCompletionRequest; editor-code-assistant/eca#231": "rejects",
             "Gitlawb/openclaude#739": "rejects.store",
@@ -319,9 +319,9 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         reasoning_history="required",
         media=frozenset({"image_data", "video_data"}),
         sources=sources_of_fields({
-            _BREAKPOINT: "cache_marks",
+            _WHY_NO_CACHE_MARKS: "cache_marks",
             "platform.moonshot.cn/docs/guide/use-web-search": "ignores",
-            _PI: "developer_role legacy_functions strict_tools",
+            _PI_AGENT: "developer_role legacy_functions strict_tools",
             "platform.moonshot.cn/docs/guide/use-web-search, builtin_function": "custom_tools server_tools",
             "can1357/oh-my-pi#827": "allowed_tools",
             "can1357/oh-my-pi#827, UKGovernmentBEIS/inspect_ai#5152": "tool_modes",
@@ -341,7 +341,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         reasoning_history="reasoning",
         media=frozenset({"image_data"}),
         sources=sources_of_fields({
-            _BREAKPOINT: "cache_marks",
+            _WHY_NO_CACHE_MARKS: "cache_marks",
             _OLLAMA: "names ignores.web_search_options custom_tools server_tools efforts reasoning_history media",
             "docs.ollama.com/api/openai-compatibility, Supported request fields": "ignores",
         }),
@@ -386,7 +386,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
                 "ignores output_formats required_in_functions names reads custom_tools efforts allowed_tools "
                 "tool_modes"
             ),
-            _BREAKPOINT: "cache_marks",
+            _WHY_NO_CACHE_MARKS: "cache_marks",
             "pypi.org/project/perplexityai, types/shared_params/chat_message_input.py": (
                 "refusals document_part developer_role media"
             ),
@@ -410,7 +410,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         reasoning_control="enable_thinking",
         media=_IMAGES_AND_VIDEOS,
         sources=sources_of_fields({
-            _BREAKPOINT: "cache_marks",
+            _WHY_NO_CACHE_MARKS: "cache_marks",
             "docs.qwencloud.com/api-reference/chat/openai-chat, enable_search": "ignores",
             "docs.qwencloud.com/api-reference/chat/openai-chat": "reads",
             "mcowger/plexus#77": "developer_role legacy_functions",
@@ -439,7 +439,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         nulls=False,
         efforts=frozenset({"none", "minimal", "low", "medium", "high", "xhigh", "max"}),
         sources=sources_of_fields({
-            _BREAKPOINT: "cache_marks",
+            _WHY_NO_CACHE_MARKS: "cache_marks",
             "sgl-project/sglang#40082": "developer_role legacy_functions",
             f"docs.sglang.io/advanced_features/separate_reasoning; {_SGLANG}": (
                 "reasoning_control"
@@ -470,7 +470,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
                 "allowed_tools strict_tools names ignores reads developer_role legacy_functions custom_tools "
                 "server_tools reasoning_control efforts counted_logprobs media"
             ),
-            _BREAKPOINT: "cache_marks",
+            _WHY_NO_CACHE_MARKS: "cache_marks",
         }),
     ),
     "vercel_gateway": DialectRules(
@@ -497,7 +497,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         reasoning_control="kwarg_or_effort",
         reasoning_history="reasoning",
         sources=sources_of_fields({
-            _BREAKPOINT: "cache_marks",
+            _WHY_NO_CACHE_MARKS: "cache_marks",
             _VLLM: "reads ignores custom_tools server_tools allowed_tools",
             "vllm-project/vllm#42407, ogx-ai/ogx#6069": "developer_role legacy_functions",
             "vllm-project/vllm#38488": "reasoning_history",
@@ -517,9 +517,9 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         server_tools=frozenset({"live_search", "web_search"}),
         media=_IMAGES,
         sources=sources_of_fields({
-            _BREAKPOINT: "cache_marks",
+            _WHY_NO_CACHE_MARKS: "cache_marks",
             "docs.x.ai/docs/guides/reasoning": "rejects",
-            _PI: "ignores developer_role legacy_functions",
+            _PI_AGENT: "ignores developer_role legacy_functions",
             "docs.rs/xai-openapi src/tools.rs, Tool": "custom_tools server_tools",
             "hexdocs.pm/req_llm/xai.html": "media",
         }),
@@ -541,7 +541,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         reasoning_control="thinking_and_effort",
         output_formats=frozenset({"json_object"}),
         sources=sources_of_fields({
-            _BREAKPOINT: "cache_marks",
+            _WHY_NO_CACHE_MARKS: "cache_marks",
             "docs.z.ai/api-reference/llm/chat-completion": "names custom_tools allowed_tools tool_modes most_stops output_formats",
             _ZAI: "rejects ignores",
             "java.agentscope.io/v2/en/integration/model/glm": "rejects_in_messages strict_tools",

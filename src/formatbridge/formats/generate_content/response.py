@@ -19,7 +19,7 @@ from formatbridge.formats.generate_content.hosted_tools import python_runs
 from formatbridge.formats.generate_content.reasoning import belongs_to_earlier_reasoning, enum_name, signs_earlier_reasoning
 from formatbridge.formats.generate_content.tool_calls import Calls
 from formatbridge.formats.generate_content.usage import decode_usage, encode_usage
-from formatbridge.formats.shared.choices import numbered
+from formatbridge.formats.shared.choices import assign_numbers
 from formatbridge.formats.shared.model_lists import encode_time, time_of
 from formatbridge.formats.shared.parts import OVERRULED, note_finish
 from formatbridge.formats.shared.reasoning_tokens import bound_to, keeps_id
@@ -48,7 +48,7 @@ def decode_response(body: JsonObject) -> ir.Response:
     response_id = body.get("responseId") or None
     candidates = body.get("candidates") or ()
     # The only candidate may have no index (recorded traffic), and no rule of the format makes an index unique.
-    numbers = numbered([raw.get("index") or 0 for raw in candidates])
+    numbers = assign_numbers([raw.get("index") or 0 for raw in candidates])
     choices = [
         _decode_choice(raw, f"/candidates/{position}", numbers[position], response_id) for position, raw in enumerate(candidates)
     ]
@@ -211,7 +211,7 @@ def _accepts_token(part: ir.Part, named_calls: Set[str | None]) -> bool:
 
 def _refusal_severity(choice: ir.Choice) -> Severity:
     """Return the severity of encoding a refusal as text: low if the finish reason shows the refusal."""
-    return "lossy" if choice.finish is None or VALUES[choice.finish.reason][0] != "SAFETY" else "info"
+    return "lossy" if choice.finish is None or _VALUE_OF_FINISH[choice.finish.reason][0] != "SAFETY" else "info"
 
 
 # Source: the official SDK, ``FinishReason``. Responses with OTHER or NO_IMAGE have no content (recorded traffic).
@@ -246,7 +246,7 @@ FINISH: Mapping[str, ir.FinishReason] = {
 NO_REASON = (None, "", 0, "FINISH_REASON_UNSPECIFIED")
 """Values of ``finishReason`` in a candidate that has not ended."""
 
-VALUES: Mapping[ir.FinishReason, tuple[str, bool]] = {
+_VALUE_OF_FINISH: Mapping[ir.FinishReason, tuple[str, bool]] = {
     "stop": ("STOP", True),
     "stop_sequence": ("STOP", False),
     "length": ("MAX_TOKENS", True),
@@ -304,7 +304,7 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, at: str, losses: Le
     """Encode a finish reason; ``at`` is the pointer of its candidate in the target."""
     if finish is None:
         return {"finishReason": losses.added(f"{at}/finishReason", "STOP")}
-    value, is_exact = VALUES[finish.reason]
+    value, is_exact = _VALUE_OF_FINISH[finish.reason]
     # The vendor ends a response with calls with STOP (recorded traffic).
     if has_calls and finish.reason in OVERRULED:
         value = "STOP"

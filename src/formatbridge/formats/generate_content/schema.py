@@ -17,7 +17,7 @@ from formatbridge import ir
 from formatbridge.formats.generate_content.holds import drop_unheld
 from formatbridge.formats.generate_content.reasoning import enum_name
 from formatbridge.formats.shared.held_fields import drop_field
-from formatbridge.formats.shared.schemas import MOST_NODES
+from formatbridge.formats.shared.schemas import MAX_NODES
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -28,7 +28,7 @@ _INTEGER = r"-?(0|[1-9]\d{0,18})"
 _NUMBERS = {"INTEGER": re.compile(_INTEGER), "NUMBER": re.compile(rf"{_INTEGER}(\.\d{{1,16}})?([eE][+-]?\d{{1,2}})?")}
 """Number types to their JSON notation, with no more digits than a 64-bit number has."""
 _UNCHANGED = frozenset({"description", "title", "pattern", "required"})
-# Limits of 64-bit integers, which proto3 JSON writes as text. Numbers are doubles, so 1 comes back as 1.0.
+# Limits of 64-bit integers, which proto3 JSON writes as text. ChoiceNumbers are doubles, so 1 comes back as 1.0.
 _COUNTS = frozenset({"maxItems", "maxLength", "maxProperties", "minItems", "minLength", "minProperties"})
 _LIMITS = frozenset({"minimum", "maximum"})
 _SUBSCHEMA = frozenset({"items", "additionalProperties", "not"})
@@ -49,11 +49,11 @@ def decode_schema(schema: JsonObject) -> tuple[JsonObject, bool]:
     while pending:
         raw, node = pending.pop()
         count += 1
-        if count > MOST_NODES:
+        if count > MAX_NODES:
             node.update(raw)
         else:
             _decode_node(raw, node, pending)
-    return root, count <= MOST_NODES
+    return root, count <= MAX_NODES
 
 
 def _decode_node(raw: JsonObject, node: JsonObject, pending: _Pending) -> None:

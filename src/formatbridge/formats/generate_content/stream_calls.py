@@ -67,7 +67,7 @@ class PartialCall:
         ]
         return self._part | {"functionCall": self._call | ({"partialArgs": pieces} if pieces else {})}
 
-    def whole(self) -> JsonObject:
+    def to_part(self) -> JsonObject:
         """Return the call as a part in one piece."""
         call: JsonObject = {"args": dict(self._call.get("args") or {})} | ({"willContinue": True} if self.is_truncated else {})
         for path, value in self._values.items():
@@ -142,7 +142,7 @@ class PartialCalls:
         ended: list[JsonObject] = []
         while self._begun and self._begun[0].is_ended:
             call = self._begun.popleft()
-            ended.append(call.whole())
+            ended.append(call.to_part())
             self._latest = None if call is self._latest else self._latest
         return ended
 

@@ -199,7 +199,7 @@ class StreamDecoder:
             fields = read_extra(raw, _CANDIDATE) or {}
             if _URL_CONTEXT in fields:
                 choice.url_context.add(fields)
-                fields |= choice.url_context.whole()
+                fields |= choice.url_context.to_object()
             choice.extra |= fields
 
     def _feed_logprobs(self, choice: Choice, raw: JsonObject, out: list[events.Event]) -> None:

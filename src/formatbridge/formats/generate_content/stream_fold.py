@@ -7,7 +7,7 @@ from typing import Any
 
 from formatbridge.formats.generate_content.reasoning import belongs_to_earlier_reasoning, decode_signature
 from formatbridge.formats.generate_content.stream_calls import PartialCalls
-from formatbridge.formats.shared.choices import unique_numbers
+from formatbridge.formats.shared.choices import assign_numbers_if_repeated
 from formatbridge.formats.shared.fold import ConflictError, Fold, Table
 from formatbridge.jsontext.pointers import Path, continued, index_in
 from formatbridge.jsontext.types import JsonObject
@@ -29,10 +29,10 @@ def fold_stream(events: Iterable[JsonObject]) -> JsonObject | None:
             body.add(event)
             for piece in event.get("candidates") or ():
                 candidates.setdefault(piece.get("index") or 0, _Candidate()).add(piece)
-        whole = {"candidates": [candidate.whole() for _, candidate in sorted(candidates.items())]} if candidates else {}
+        whole = {"candidates": [candidate.to_object() for _, candidate in sorted(candidates.items())]} if candidates else {}
     except ConflictError:
         return None
-    return body.whole() | whole or None
+    return body.to_object() | whole or None
 
 
 class _Candidate(Fold):
@@ -56,13 +56,13 @@ class _Candidate(Fold):
             for place, part in enumerate(content.get("parts") or ()):
                 self._take(part, is_first=place == 0)
 
-    def whole(self) -> JsonObject:
+    def to_object(self) -> JsonObject:
         """Return the candidate as in a whole response."""
         self._end_calls()
-        outer = super().whole()
+        outer = super().to_object()
         if self._content is None:
             return outer
-        parts = {"parts": [part.whole() for part in self._parts]} if "parts" in self._content else {}
+        parts = {"parts": [part.to_object() for part in self._parts]} if "parts" in self._content else {}
         return {"content": self._content | parts} | outer
 
     def _take(self, part: JsonObject, *, is_first: bool) -> None:
@@ -101,7 +101,7 @@ class _Candidate(Fold):
         self._has_gap = part == EMPTY_PART and bool(known.get("thought"))
         if part == EMPTY_PART and known:
             return
-        if known == EMPTY_PART and last.whole() == EMPTY_PART:
+        if known == EMPTY_PART and last.to_object() == EMPTY_PART:
             self._parts.pop()
         self._parts.append(Fold(_PART, part))
 
@@ -209,7 +209,7 @@ def unfold_stream(body: JsonObject) -> list[JsonObject]:
     events: list[JsonObject] = []
     ends: list[JsonObject] = []
     candidates = body.get("candidates") or []
-    indexes = unique_numbers([candidate.get("index") or 0 for candidate in candidates])
+    indexes = assign_numbers_if_repeated([candidate.get("index") or 0 for candidate in candidates])
     for number, candidate in zip(indexes, candidates, strict=True):
         content = candidate.get("content")
         index = {"index": number} if number or "index" in candidate else {}

@@ -66,7 +66,7 @@ class Choice:
     def cite(self, out: list[events.Event]) -> JsonObject | None:
         """Emit each citation with its text, or alone if that has closed; return the unread fields."""
         # Spans count the bytes of all visible text, so they are decoded when no more text can come.
-        fields = self.citations.whole()
+        fields = self.citations.to_object()
         if not fields:
             return None
         texts = {number: ir.Text("".join(pieces)) for number, pieces in self.texts.items()}

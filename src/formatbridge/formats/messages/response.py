@@ -184,7 +184,7 @@ FINISH: Mapping[str, ir.FinishReason] = {
 }
 """Values of ``stop_reason`` to canonical finish reasons. Any other value becomes ``other``."""
 
-VALUES: Mapping[ir.FinishReason, tuple[str, bool]] = {
+_VALUE_OF_FINISH: Mapping[ir.FinishReason, tuple[str, bool]] = {
     "stop": ("end_turn", True),
     "stop_sequence": ("stop_sequence", True),
     "length": ("max_tokens", True),
@@ -228,7 +228,7 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, has_refusal: bool, 
         losses.added("/stop_reason", value)
     if finish is None:
         return body
-    is_exact = VALUES[finish.reason][1] and (has_calls or finish.reason != "tool_calls")
+    is_exact = _VALUE_OF_FINISH[finish.reason][1] and (has_calls or finish.reason != "tool_calls")
     # "You may provide the response back as-is" after ``pause_turn`` (official SDK, ``Message.stop_reason``). Other pauses differ.
     if finish.is_specific and finish.reason == "pause":  # in this format the client continues after a pause
         is_exact = False
@@ -254,7 +254,7 @@ def _stop_reason(reason: ir.FinishReason, has_calls: bool, has_refusal: bool) ->
     # OpenAI ends a refusal with ``stop``. Here it has a separate reason (official SDK, ``StopReason``).
     elif has_refusal and reason == "stop":
         reason = "refusal"
-    return VALUES[reason][0]
+    return _VALUE_OF_FINISH[reason][0]
 
 
 def _encode_details(finish: ir.Finish, value: str, losses: Ledger) -> JsonObject:

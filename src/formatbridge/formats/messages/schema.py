@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from formatbridge import ir
 from formatbridge.formats.messages.holds import drop_unheld
 from formatbridge.formats.shared.json_mode import INSTRUCTION
-from formatbridge.formats.shared.schemas import MOST_NODES
+from formatbridge.formats.shared.schemas import MAX_NODES
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.pointers import escape, unescape
@@ -61,7 +61,7 @@ def encode_schema(
     while work:
         raw, path, at, container, key, is_fragment = work.pop()
         count += 1
-        if not isinstance(raw, dict) or count > MOST_NODES:
+        if not isinstance(raw, dict) or count > MAX_NODES:
             container[key] = raw
         else:
             container[key] = _Subschema(raw, path, at, node, losses, is_fragment, names if count == 1 else _SAME_NAMES).encode(work)

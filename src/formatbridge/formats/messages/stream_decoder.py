@@ -178,7 +178,7 @@ class StreamDecoder:
         out: list[events.Event] = []
         if self._usage is not None:
             out.append(events.UsageUpdate(decode_usage(self._usage, "/usage")))
-        extra = {**self._extra.whole(), **(read_extra(self._stop, _STOP) or {})}
+        extra = {**self._extra.to_object(), **(read_extra(self._stop, _STOP) or {})}
         return [*out, events.Meta(extra)] if extra else out
 
     def _fail(self, raw: JsonObject, out: list[events.Event]) -> None:

@@ -20,7 +20,7 @@ from formatbridge.formats.messages.reasoning import encode_answer_reasoning, enc
 from formatbridge.formats.messages.response import NO_USAGE, encode_answer, encode_finish, encode_head
 from formatbridge.formats.messages.tool_calls import encode_call_start
 from formatbridge.formats.messages.usage import encode_usage
-from formatbridge.formats.shared.choices import FirstChoice, is_of_a_choice
+from formatbridge.formats.shared.choices import FirstChoice, is_part_event
 from formatbridge.formats.shared.reasoning_tokens import encode_token, is_carried
 from formatbridge.formats.shared.tool_arguments import encode_arguments_text, wrap_text
 from formatbridge.ir import events
@@ -145,7 +145,7 @@ class StreamEncoder:
         block = self._open
         if type(event) is events.Delta and block is not None and event.index == block.index and event.choice == self._first.number:
             return self._add_text(block, event.text)  # most events
-        if is_of_a_choice(event) and event.choice == self._first.number:
+        if is_part_event(event) and event.choice == self._first.number:
             return self._feed(event)
         return b"".join([self._feed(each) for each in self._first.feed(event)])
 

@@ -61,7 +61,7 @@ def fold_stream(events: Iterable[JsonObject]) -> JsonObject | None:
         content = [_whole_block(block) for block in blocks]
     except ConflictError:
         return None
-    return None if body is None else body.whole() | fields.whole() | {"content": content}
+    return None if body is None else body.to_object() | fields.to_object() | {"content": content}
 
 
 def _add_delta(block: Fold, delta: JsonObject) -> None:
@@ -81,7 +81,7 @@ def _add_delta(block: Fold, delta: JsonObject) -> None:
 def _whole_block(block: Fold) -> JsonObject:
     """Return a complete block. Raises ``ConflictError`` if its input is not a JSON object."""
     text = "".join(block.texts.pop("partial_json", ()))
-    whole = block.whole()
+    whole = block.to_object()
     if text.strip():
         whole["input"], has_repeated_keys = parse_object(text)
         if whole["input"] is None or has_repeated_keys:

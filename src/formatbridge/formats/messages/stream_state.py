@@ -266,7 +266,7 @@ class Blocks:
                 final = _decode_with_input(block)
             case "whole" if block.raw.get("type") == "compaction":
                 final = decode_block(block.raw, block.src)
-        out.append(events.PartEnd(0, block.number or 0, final, block.unknown.whole() or None))
+        out.append(events.PartEnd(0, block.number or 0, final, block.unknown.to_object() or None))
 
     def _keep_token(self, block: Block, out: list[events.Event]) -> bool:
         """Keep reasoning that is only the carried token of the next part. Returns whether it is."""
@@ -297,7 +297,7 @@ class Blocks:
             if block.number is not None:
                 out += self._pending_events_of(block)
             elif isinstance(block.part, ir.Reasoning):
-                extra = merge_extra(block.part.extra, block.unknown.whole())
+                extra = merge_extra(block.part.extra, block.unknown.to_object())
                 pending.append(replace(block.part, signature=block.token, extra=extra))
         parts = [part for part in pending if part.signature or part.extra]
         for number, part in enumerate(parts, self._part_count):
@@ -305,7 +305,7 @@ class Blocks:
         return out
 
     def _pending_events_of(self, block: Block) -> list[events.Event]:
-        number, extra = block.number or 0, block.unknown.whole() or None
+        number, extra = block.number or 0, block.unknown.to_object() or None
         out: list[events.Event] = []
         match block.kind:
             case "text" if block.citations:

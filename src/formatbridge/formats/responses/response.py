@@ -33,7 +33,7 @@ from formatbridge.report.ledger import Ledger
 RESPONSE_FIELDS = frozenset({"id", "object", "created_at", "model", "output", "usage", "status", "incomplete_details", "error"})
 _index = attrgetter("index")
 # Source: the official SDK, ``Response``, and recorded responses, which also have ``store``.
-_ECHOED = (
+_REPEATED_FIELDS = (
     "background", "instructions", "max_output_tokens", "max_tool_calls", "metadata", "parallel_tool_calls", "previous_response_id",
     "prompt_cache_key", "reasoning", "safety_identifier", "store", "temperature", "text", "tool_choice", "tools", "top_logprobs", "top_p",
     "truncation", "user",
@@ -76,14 +76,14 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
     choice = _only_choice(response, losses)
     finish = choice.finish
     refusal = refusal_of(finish, choice.parts, losses)
-    end, last_status = encode_finish(finish, choice.parts, losses), last_item_status(finish, choice.parts)
+    status_fields, last_status = encode_finish(finish, choice.parts, losses), last_item_status(finish, choice.parts)
     if refusal:
         choice = ir.Choice(parts=[*choice.parts, refusal], logprobs=choice.logprobs, src=choice.src)
     # A failed response has the output before the failure. Its status replaces the finish reason.
     if response.error:
-        end = _encode_failed_status(response.error, losses)
+        status_fields = _encode_failed_status(response.error, losses)
     elif finish is None or finish.raw is None:
-        losses.added("/status", end["status"])
+        losses.added("/status", status_fields["status"])
     # The id of the response makes the ids of its items unique in a conversation, and equal inputs give equal ids.
     ids = ItemIds("/output", f"{response_id.removeprefix('resp_')}_", losses)
     created = _encode_created(response, losses, options)
@@ -93,10 +93,10 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
         "id": response_id,
         "object": "response",
         "created_at": created,
-        **end,
+        **status_fields,
         "model": model,
         "output": with_end_status(output, "incomplete" if response.error else last_status),
-        **_encode_echo(context, losses),
+        **_encode_repeated_fields(context, losses),
     }
     if response.usage:
         body["usage"] = encode_usage(response.usage, losses)
@@ -128,27 +128,27 @@ def _encode_created(response: ir.Response, losses: Ledger, options: Options) -> 
     return int(created) if created == int(created) else created
 
 
-def _encode_echo(context: Context | None, losses: Ledger) -> JsonObject:
-    """Return the fields that repeat the request, if the request has this format."""
-    # Responses of other formats do not repeat the request, so its body provides these fields.
-    echo: JsonObject = {}
+def _encode_repeated_fields(context: Context | None, losses: Ledger) -> JsonObject:
+    """Return the fields that repeat the caller's request; the three required fields have defaults."""
+    # The endpoint's format does not repeat the request, so these fields come from the caller's request.
+    fields: JsonObject = {}
     if context and context.source == "responses":
         request = context.body
-        echo = {key: request[key] for key in _ECHOED if request.get(key) is not None}
-    if "parallel_tool_calls" not in echo:  # required, like the two fields below
-        echo["parallel_tool_calls"] = losses.added("/parallel_tool_calls", True)
-    if "tool_choice" not in echo:
-        echo["tool_choice"] = losses.added("/tool_choice", "auto")
-    if "tools" not in echo:
-        echo["tools"] = losses.added("/tools", [])
-    return echo
+        fields = {key: request[key] for key in _REPEATED_FIELDS if request.get(key) is not None}
+    if "parallel_tool_calls" not in fields:  # required, like the two fields below
+        fields["parallel_tool_calls"] = losses.added("/parallel_tool_calls", True)
+    if "tool_choice" not in fields:
+        fields["tool_choice"] = losses.added("/tool_choice", "auto")
+    if "tools" not in fields:
+        fields["tools"] = losses.added("/tools", [])
+    return fields
 
 
 def decode_answer(items: list[JsonObject]) -> tuple[list[ir.Part], list[ir.TokenLogprob] | None, JsonObject | None]:
     """Decode the output items. Returns the parts, the log probabilities, and the unmodelled fields, by pointer from the root."""
     # [{"type": "reasoning", ...}, {"type": "message", "content": [{"type": "output_text", ...}]}, {"type": "function_call", ...}]
     parts: list[ir.Part] = []
-    tokens: list[ir.TokenLogprob] = []
+    logprobs: list[ir.TokenLogprob] = []
     extra: JsonObject | None = None
     length = 0  # of the visible text, from whose start canonical citations count
     for index, raw in enumerate(items):
@@ -159,20 +159,22 @@ def decode_answer(items: list[JsonObject]) -> tuple[list[ir.Part], list[ir.Token
         if unread:
             extra = extend_extra(extra, unread)
         if kind == "message":
-            length = adjust_message(parts, raw["content"], tokens, length)
+            length = add_message_to_response(parts, raw["content"], logprobs, length)
     end_assistant_message(parts)
-    return parts, tokens or None, extra
+    return parts, logprobs or None, extra
 
 
 def encode_answer(choice: ir.Choice, ids: ItemIds, losses: Ledger, options: Options) -> list[JsonObject]:
     """Encode the output items of a response."""
-    return _Encoder(choice, ids, losses, options).encode()
+    return _OutputEncoder(choice, ids, losses, options).encode()
 
 
-def adjust_message(parts: list[ir.Part], content: str | list[JsonObject], tokens: list[ir.TokenLogprob], start: int) -> int:
-    """Adjust the parts of the message decoded last to the response: shift its citations, and move its log probabilities to ``tokens``.
+def add_message_to_response(
+    parts: list[ir.Part], content: str | list[JsonObject], logprobs: list[ir.TokenLogprob], start: int
+) -> int:
+    """Shift the citations of the last message and collect its log probabilities.
 
-    ``start``: the length of the text before the message. Returns the length with the message.
+    ``start``: the length of the text before the message. ``logprobs``: the list that is extended. Returns the length with the message.
     """
     size = 1 if isinstance(content, str) else len(content)
     for part in parts[len(parts) - size :]:
@@ -182,18 +184,18 @@ def adjust_message(parts: list[ir.Part], content: str | list[JsonObject], tokens
             start += len(part.text)
             # Here each text has its log probabilities; other formats have one list for a choice.
             if part.extra and part.extra.get("logprobs"):
-                tokens += decode_tokens(part.extra.pop("logprobs"), f"{part.src}/logprobs")
+                logprobs += decode_tokens(part.extra.pop("logprobs"), f"{part.src}/logprobs")
     return start
 
 
-class _Encoder:
+class _OutputEncoder:
     """Encodes the parts of a response as items; adjacent texts and refusals become one message."""
 
-    __slots__ = ("_ids", "_items", "_length", "_losses", "_options", "_parts", "_results", "_tokens", "_written_results")
+    __slots__ = ("_ids", "_items", "_length", "_logprobs", "_losses", "_options", "_parts", "_results", "_written_results")
 
     def __init__(self, choice: ir.Choice, ids: ItemIds, losses: Ledger, options: Options) -> None:
         self._parts = choice.parts
-        self._tokens = PendingTokens(choice.logprobs) if choice.logprobs else None
+        self._logprobs = PendingTokens(choice.logprobs) if choice.logprobs else None
         self._ids = ids
         self._losses = losses
         self._options = options
@@ -221,38 +223,42 @@ class _Encoder:
                 self._write_part(index, part)
         if message_parts:
             self._write_message(message_parts)
-        if self._tokens:
-            drop_tokens(self._tokens.remaining(), self._losses)  # tokens outside texts, such as those of calls
+        if self._logprobs:
+            drop_tokens(self._logprobs.remaining(), self._losses)  # those of tokens outside texts, such as those of calls
         return self._items
 
     def _add_to_message(
         self, index: int, part: ir.Text | ir.Refusal, parts: list[ir.Text | ir.Refusal]
     ) -> list[ir.Text | ir.Refusal]:
         """Add a part to the open message, or write that message and open another; return the parts of the open one."""
-        # An output text has no field for a token (Gemini's texts have one). It goes into a reasoning item before the message.
+        # An output text has no field for a reasoning token (Gemini's texts have one). It goes into a reasoning item before the message.
         token = part.signature if type(part) is ir.Text else None
         if parts and (token or parts[-1].id != part.id):
             self._write_message(parts)
             parts = []
         if token:
-            self._write_token(token, "call" if part.text or self._needs_call_kind(index) else None)
+            self._write_token(token, "call" if part.text or self._has_no_next_owner(index) else None)
         if part.text or (type(part) is ir.Text and part.citations):
             parts.append(part)
         elif part.extra:
             self._losses.extras(part)
         return parts
 
-    def _needs_call_kind(self, index: int) -> bool:
-        """Return whether the token of an empty text needs the kind ``call``: before reasoning, a part with a token, or the end."""
+    def _has_no_next_owner(self, index: int) -> bool:
+        """Return whether no part after an empty text takes its reasoning token: reasoning or a part with a token follows, or nothing.
+
+        A token of the kind ``call`` belongs to the next item. If that item cannot take it, decoding restores the empty text. Before other
+        items, the token keeps its kind and stays a reasoning item.
+        """
         if index + 1 == len(self._parts):
             return True
         part = self._parts[index + 1]
         return isinstance(part, ir.Reasoning) or (not isinstance(part, ir.Refusal) and part.signature is not None)
 
     def _write_part(self, index: int, part: ir.Part) -> None:
-        losses, at, item = self._losses, len(self._items), None
+        losses, item_index, item = self._losses, len(self._items), None
         if isinstance(part, ir.Reasoning):  # has a field for its token
-            item = encode_answer_reasoning(part, at, self._ids, losses, self._options)
+            item = encode_answer_reasoning(part, item_index, self._ids, losses, self._options)
             self._items += [item] if item else []
             return
         # The item of a call has the result, too, so its part was encoded with the call.
@@ -263,36 +269,36 @@ class _Encoder:
             return
         if not isinstance(part, ir.Refusal) and part.signature and has_output_item(part):
             self._write_token(part.signature, "call")
-            at = len(self._items)
+            item_index = len(self._items)
         if isinstance(part, ir.ToolCall):
-            item = encode_answer_call(part, at, self._ids, losses)
+            item = encode_answer_call(part, item_index, self._ids, losses)
         elif isinstance(part, ir.Media):
-            item = encode_generated_image(part, at, self._ids, losses)
+            item = encode_generated_image(part, item_index, self._ids, losses)
         elif isinstance(part, ir.Hosted):
-            item = self._encode_hosted(index, part, at)
+            item = self._encode_hosted(index, part, item_index)
         else:
             losses.dropped(part, code="orphan", severity="impossible")
         if item:
             self._items.append(item)
 
     def _write_token(self, signature: ir.Signature, kind: ir.SignatureKind | None) -> None:
-        """Encode the token of a part that has no field for it as a reasoning item before that part."""
+        """Encode the reasoning token of a part that has no field for it as a reasoning item before that part."""
         token = carry_token(signature, self._losses, self._options, kind)
         if token:
             self._items.append(encode_reasoning_item("", token, len(self._items), self._ids, signature.item))
 
-    def _encode_hosted(self, index: int, part: ir.Hosted, at: int) -> JsonObject:
+    def _encode_hosted(self, index: int, part: ir.Hosted, item_index: int) -> JsonObject:
         """Encode a hosted call with its result, which may be anywhere after it."""
         result_index = None if part.role == "both" else self._result_of(index, part)
         if result_index is None:
-            return encode_hosted(part, None, at, self._ids, self._losses)
+            return encode_hosted(part, None, item_index, self._ids, self._losses)
         self._written_results.add(result_index)
         result = self._parts[result_index]
         assert isinstance(result, ir.Hosted)
         # The item has one id for both. Without a result of that id, the call takes the part directly after it.
         if result.id != part.id:
             self._losses.changed(result, "id", part.id, "orphan", severity="info")
-        return encode_hosted(part, result, at, self._ids, self._losses)
+        return encode_hosted(part, result, item_index, self._ids, self._losses)
 
     def _result_of(self, index: int, call: ir.Hosted) -> int | None:
         """Return the index of the result of a call: the result with its id, else the part directly after the call."""
@@ -335,15 +341,15 @@ class _Encoder:
             if part.citations:
                 annotations += encode_citations(part.citations, self._length, len(text), losses)
         self._length += len(text)
-        tokens: list[ir.TokenLogprob] = []
-        if self._tokens:
-            skipped, tokens = self._tokens.take(text)
+        logprobs: list[ir.TokenLogprob] = []
+        if self._logprobs:
+            skipped, logprobs = self._logprobs.take(text)
             drop_tokens(skipped, losses)
         return {
             "type": "output_text",
             "text": text,
             "annotations": annotations,
-            "logprobs": encode_tokens(tokens, losses, needs_bytes=True) if tokens else [],
+            "logprobs": encode_tokens(logprobs, losses, needs_bytes=True) if logprobs else [],
         }
 
 
@@ -381,7 +387,7 @@ STATUSES: Mapping[str, ir.FinishReason] = {
 }
 """Statuses to finish reasons, for a response without ``incomplete_details``."""
 
-VALUES: Mapping[ir.FinishReason, tuple[str, str | None, bool]] = {
+_STATUS_OF_FINISH: Mapping[ir.FinishReason, tuple[str, str | None, bool]] = {
     "stop": ("completed", None, True),
     "stop_sequence": ("completed", None, False),
     "length": ("incomplete", "max_output_tokens", True),
@@ -404,10 +410,10 @@ _STILL_RUNNING = frozenset({"queued", "in_progress"})
 """Statuses of a response that is not complete yet; other formats have no exact finish reason for them."""
 
 # The format has no finish reason for tool calls: the items of a completed response show them.
-_CALLER_CALLS = frozenset({
+_CALLS_RUN_BY_CALLER = frozenset({
     "function_call", "custom_tool_call", "computer_call", "local_shell_call", "shell_call", "apply_patch_call", "mcp_approval_request",
 })  # fmt: skip
-"""Calls that the caller runs; a tool search with the execution ``client`` is another one."""
+"""Calls that the caller runs; a tool search with the execution ``client`` is another such call."""
 
 
 def decode_finish(body: JsonObject) -> ir.Finish:
@@ -433,7 +439,7 @@ def encode_finish(finish: ir.Finish | None, parts: list[ir.Part], losses: Ledger
     """Encode the finish reason as the status, the error and ``incomplete_details``."""
     if finish is None:
         return {"status": "completed", "error": None, "incomplete_details": None}
-    status, reason, is_exact = VALUES[finish.reason]
+    status, reason, is_exact = _STATUS_OF_FINISH[finish.reason]
     if _is_explicit_refusal(finish, parts):
         status, reason = "completed", None
     note_finish(finish, reason or status, is_exact, losses)
@@ -446,7 +452,7 @@ def encode_finish(finish: ir.Finish | None, parts: list[ir.Part], losses: Ledger
 
 
 def _is_explicit_refusal(finish: ir.Finish, parts: list[ir.Part]) -> bool:
-    """Return whether a response ends with a refusal part. Such a response is completed; a content filter leaves one incomplete."""
+    """Return whether a response ends with a refusal part. Such a response is completed; a content filter leaves a response incomplete."""
     return finish.reason == "refusal" and any(isinstance(part, ir.Refusal) for part in parts)
 
 
@@ -465,7 +471,7 @@ def _reason_of_output(output: list[JsonObject]) -> ir.FinishReason:
         kind = item.get("type")
         if type(kind) is not str:
             kind = item_type(item)
-        if kind in _CALLER_CALLS or (kind == "tool_search_call" and item.get("execution") == "client"):
+        if kind in _CALLS_RUN_BY_CALLER or (kind == "tool_search_call" and item.get("execution") == "client"):
             return "tool_calls"
         if kind == "message":
             content = item["content"]
@@ -488,8 +494,8 @@ def with_end_status(items: list[JsonObject], status: str) -> list[JsonObject]:
 
 def last_item_status(finish: ir.Finish | None, parts: list[ir.Part]) -> str:
     """Return the status of the last item and of calls with incomplete arguments, which depends on the finish reason."""
-    is_cut = finish is not None and finish.reason in _LEAVE_INCOMPLETE and not _is_explicit_refusal(finish, parts)
-    return "incomplete" if is_cut else "completed"
+    is_incomplete = finish is not None and finish.reason in _LEAVE_INCOMPLETE and not _is_explicit_refusal(finish, parts)
+    return "incomplete" if is_incomplete else "completed"
 
 
 def _with_last_status(items: list[JsonObject], status: str) -> list[JsonObject]:

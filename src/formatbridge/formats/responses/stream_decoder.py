@@ -18,7 +18,7 @@ from formatbridge.formats.format import EndReason
 from formatbridge.formats.responses.content import decode_part
 from formatbridge.formats.responses.conversation import decode_item, item_type
 from formatbridge.formats.responses.errors import decode_error, decode_error_event, move_request_id
-from formatbridge.formats.responses.response import adjust_message, decode_finish, decode_response
+from formatbridge.formats.responses.response import add_message_to_response, decode_finish, decode_response
 from formatbridge.formats.responses.stream_state import (
     Item,
     Items,
@@ -31,7 +31,7 @@ from formatbridge.formats.responses.stream_state import (
     pending_events,
     text_length,
 )
-from formatbridge.formats.shared.choices import fill_missing_head, head_of
+from formatbridge.formats.shared.choices import fill_missing_head, read_id_model_time
 from formatbridge.formats.shared.logprobs import decode_tokens
 from formatbridge.formats.shared.reasoning_tokens import carries_call_token
 from formatbridge.formats.shared.unmodelled_fields import Pieces, extend_extra, merge_extra, read_extra, unknown_event
@@ -140,7 +140,7 @@ def _missing_parts(item: Item, raw: JsonObject) -> tuple[list[tuple[int, ir.Part
     parts: list[ir.Part] = []
     decode_item(raw, item.kind, src, parts)
     if item.kind == "message":
-        adjust_message(parts, raw["content"], [], item.start)
+        add_message_to_response(parts, raw["content"], [], item.start)
     parts_with_places = [(at, more) for at, part in enumerate(parts) if (more := _missing_part(part, missing))]
     return parts_with_places, missing
 
@@ -211,7 +211,7 @@ class StreamDecoder:
             if method or kind in _START_EVENTS or raw.get("error") or isinstance(body, dict):
                 self._begin(body if isinstance(body, dict) else {})
         elif isinstance(body, dict):  # a resumed stream has the id and the model in its last event
-            self._started = fill_missing_head(self._started, *head_of(body, "created_at"), out)
+            self._started = fill_missing_head(self._started, *read_id_model_time(body, "created_at"), out)
         if isinstance(body, dict):
             self._head |= body
         fields = unknown_fields(raw)
@@ -230,7 +230,7 @@ class StreamDecoder:
         if reason == "end_of_bytes":
             self._pending_start = None
         elif reason == "truncated":
-            fields = [] if self.is_complete else self._metadata(self._fields.whole())
+            fields = [] if self.is_complete else self._metadata(self._fields.to_object())
             return [*out, *fields, *pending_events(self._items, self._emitter, self._head)]
         return out if reason == "end_of_bytes" else []
 
@@ -238,7 +238,7 @@ class StreamDecoder:
 
     def _begin(self, body: JsonObject) -> None:
         self._pending_start = None
-        self._started = events.Start(*head_of(body, "created_at"))
+        self._started = events.Start(*read_id_model_time(body, "created_at"))
         self._emitter.out.append(self._started)
 
     def _end(self, raw: JsonObject) -> None:
@@ -278,7 +278,7 @@ class StreamDecoder:
 
     def _emit_end(self, end: events.Failed | events.End, extra: JsonObject | None = None) -> None:
         """Emit the unmodelled fields of the response, then its end."""
-        fields = {**(extra or {}), **self._fields.whole()}
+        fields = {**(extra or {}), **self._fields.to_object()}
         if isinstance(end, events.Failed):
             move_request_id(end.error, fields)
         self._emitter.out += [*self._metadata(fields), end]
@@ -385,7 +385,7 @@ class StreamDecoder:
         tokens: list[ir.TokenLogprob] = []
         if item.kind == "message":
             start = self._items.length
-            item.length = adjust_message(parts, raw["content"], tokens, start) - start
+            item.length = add_message_to_response(parts, raw["content"], tokens, start) - start
         self._extra = extend_extra(self._extra, _fields_after_close(item, parts))
         return parts, tokens
 
@@ -423,7 +423,7 @@ class StreamDecoder:
             # The part before is done, so it can close now. Otherwise it closes with its item.
             if before.whole is not None and self._items.has_known_start(item):
                 part = decode_part(before.whole, before.src, item.id)
-                adjust_message([part], [before.whole], [], self._items.length + before.start)
+                add_message_to_response([part], [before.whole], [], self._items.length + before.start)
                 self._emitter.complete(before, part)
         slot = self._emitter.open(
             item, at, decode_part({"type": kind, _TEXT_FIELDS[kind]: ""}, f"/output/{item.at}/content/{at}", item.id)

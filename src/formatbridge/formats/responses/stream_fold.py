@@ -58,7 +58,7 @@ def fold_stream(events: Iterable[JsonObject]) -> JsonObject | None:
             started.add(index if isinstance(index, int) else None)
     if body is None or (not body.get("output") and (None in started or started - done.keys())):
         return None
-    return body | fields.whole() | ({} if body.get("output") else {"output": [item for _, item in sorted(done.items())]})
+    return body | fields.to_object() | ({} if body.get("output") else {"output": [item for _, item in sorted(done.items())]})
 
 
 def response_path(event: JsonObject, path: Path, lengths: Mapping[Path, int]) -> Path:

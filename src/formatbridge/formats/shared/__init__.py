@@ -1,1 +1,1 @@
-"""What several formats share, one module for each subject."""
+"""Code that several formats share; each module has one subject."""

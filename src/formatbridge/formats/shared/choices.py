@@ -1,4 +1,7 @@
-"""The numbers of choices, and their order in targets that express one choice only or need them in order."""
+"""Number the choices of a response, and order their events.
+
+Some targets have one choice only, others require choices in the order of their numbers.
+"""
 
 from __future__ import annotations
 
@@ -12,122 +15,122 @@ from formatbridge.jsontext.types import JsonObject
 T = TypeVar("T")
 
 
-class Numbers:
-    """Returns the numbers of choices in the order of their arrival.
+class ChoiceNumbers:
+    """Assigns numbers to choices in the order of their arrival.
 
     From the first negative number on, choices are counted, and their numbers in the source are ignored.
     """
 
     def __init__(self) -> None:
-        self._most = -1
-        self._counts = False
+        self._highest = -1
+        self._ignores_source_numbers = False
 
     def next(self, raw: int) -> int:
         """Return the number of the next choice. ``raw``: its number in the source."""
-        self._counts = self._counts or raw < 0
-        number = self._most + 1 if self._counts else raw
-        self._most = max(self._most, number)
+        self._ignores_source_numbers = self._ignores_source_numbers or raw < 0
+        number = self._highest + 1 if self._ignores_source_numbers else raw
+        self._highest = max(self._highest, number)
         return number
 
 
-def numbered(raw: list[int]) -> list[int]:
+def assign_numbers(raw: list[int]) -> list[int]:
     """Return the numbers of the choices of a whole answer. If two are equal, because a server omits them, return their indexes."""
     # Proto3 JSON omits an index of 0, and some servers omit every index.
     if len(raw) == 1:  # nearly always
         return [max(raw[0], 0)]
-    numbers = Numbers()
+    numbers = ChoiceNumbers()
     result = [numbers.next(each) for each in raw]
-    return result if _are_apart(result) else list(range(len(result)))
+    return result if _are_unique(result) else list(range(len(result)))
 
 
-def unique_numbers(raw: list[int]) -> list[int]:
-    """Return the numbers of the choices of a whole answer, unchanged if no two are equal, else as ``numbered`` does."""
-    return raw if _are_apart(raw) else numbered(raw)
+def assign_numbers_if_repeated(raw: list[int]) -> list[int]:
+    """Return the numbers of the choices of a whole answer, unchanged if no two are equal, else as ``assign_numbers`` does."""
+    return raw if _are_unique(raw) else assign_numbers(raw)
 
 
-def _are_apart(numbers: list[int]) -> bool:
+def _are_unique(numbers: list[int]) -> bool:
     return len(set(numbers)) == len(numbers)
 
 
-def in_order(choices: dict[int, T]) -> list[T]:
-    """Return choices in the order of their numbers. The keys are the numbers in the source, in the order of arrival."""
-    placed = dict(zip(numbered([*choices]), choices.values(), strict=True))
-    return [choice for _, choice in sorted(placed.items(), key=itemgetter(0))]
+def sort_by_number(choices: dict[int, T]) -> list[T]:
+    """Return choices sorted by their numbers. The keys are the numbers in the source, in the order of arrival."""
+    by_number = dict(zip(assign_numbers([*choices]), choices.values(), strict=True))
+    return [choice for _, choice in sorted(by_number.items(), key=itemgetter(0))]
 
 
-_OF_A_CHOICE = frozenset(get_args(events.PartEvent))
+_PART_EVENTS = frozenset(get_args(events.PartEvent))
 
 
-def is_of_a_choice(event: events.Event) -> TypeGuard[events.PartEvent]:
-    """Return whether an event belongs to one choice, as nearly all do. ``isinstance`` with seven types takes twice the time."""
-    return type(event) in _OF_A_CHOICE
+def is_part_event(event: events.Event) -> TypeGuard[events.PartEvent]:
+    """Return whether an event belongs to one choice, as nearly all do."""
+    return type(event) in _PART_EVENTS
 
 
 class FirstChoice:
     """Selects the events of choice 0, or of the lowest choice if a stream ends without choice 0.
 
-    Events of other choices are kept until the first event of choice 0. ``number``: the selected choice; None: not known yet.
+    Events of other choices are pending until the first event of choice 0. ``number``: the selected choice; None: not known yet.
     """
 
     def __init__(self) -> None:
         # A stream with several choices interleaves their events, and choice 0 need not be the first.
         self.number: int | None = None
-        self._kept: list[events.PartEvent] = []
+        self._pending: list[events.PartEvent] = []
 
     def feed(self, event: events.Event) -> list[events.Event]:
         """Process an event and return the events that can be written now."""
-        if is_of_a_choice(event):
+        if is_part_event(event):
             return [event] if event.choice == self.number else self._take(event)
-        if self._kept and isinstance(event, events.End | events.Failed):
-            self.number = min(kept.choice for kept in self._kept)
-            return [*(kept for kept in self._kept if kept.choice == self.number), event]
+        if self._pending and isinstance(event, events.End | events.Failed):
+            self.number = min(each.choice for each in self._pending)
+            return [*(each for each in self._pending if each.choice == self.number), event]
         return [event]
 
     def _take(self, event: events.PartEvent) -> list[events.Event]:
         if self.number is None:
             if event.choice:
-                self._kept.append(event)
+                self._pending.append(event)
                 return []
-            self.number, self._kept = event.choice, []
+            self.number, self._pending = event.choice, []
             return [event]
         return []
 
 
 class ChoicesInOrder:
-    """Orders the events of all choices. The events of a choice are kept until every choice before it has begun.
+    """Orders the events of all choices. The events of a choice are pending until every choice before it has begun.
 
-    Missing numbers leave no gap: at the end of the stream the kept choices get the next numbers.
+    Missing numbers leave no gap: at the end of the stream the pending choices get the next numbers.
     """
 
     def __init__(self) -> None:
         # The official SDK appends a choice when its index first appears, so a first index of 1 raises an ``IndexError``.
         self._begun = 0
-        self._kept: dict[int, list[events.PartEvent]] = {}
+        self._pending: dict[int, list[events.PartEvent]] = {}
 
     def feed(self, event: events.Event) -> list[events.Event]:
         """Process an event and return the events that can be written now."""
-        if is_of_a_choice(event):
+        if is_part_event(event):
             return self._take(event)
         result: list[events.Event] = []
-        if self._kept and isinstance(event, events.End | events.Failed):
-            for _, kept in sorted(self._kept.items()):
-                result += [replace(each, choice=self._begun) for each in kept]
+        if self._pending and isinstance(event, events.End | events.Failed):
+            for _, pending in sorted(self._pending.items()):
+                result += [replace(each, choice=self._begun) for each in pending]
                 self._begun += 1
-            self._kept = {}
+            self._pending = {}
         return [*result, event]
 
     def _take(self, event: events.PartEvent) -> list[events.Event]:
         if event.choice < self._begun:
             return [event]
-        self._kept.setdefault(event.choice, []).append(event)
+        self._pending.setdefault(event.choice, []).append(event)
         result: list[events.Event] = []
-        while self._begun in self._kept:
-            result += self._kept.pop(self._begun)
+        while self._begun in self._pending:
+            result += self._pending.pop(self._begun)
             self._begun += 1
         return result
 
 
-def head_of(raw: JsonObject, time: str) -> tuple[str | None, str | None, float | None]:
+def read_id_model_time(raw: JsonObject, time: str) -> tuple[str | None, str | None, float | None]:
     """Return the id, the model and the time of an object; None for a value of another type, as in unknown events.
 
     ``time``: the key of the time, in seconds since the epoch.
@@ -143,7 +146,10 @@ def head_of(raw: JsonObject, time: str) -> tuple[str | None, str | None, float |
 def fill_missing_head(
     known: events.Start, id: str | None, model: str | None, created: float | None, result: list[events.Event]
 ) -> events.Start:
-    """Append an event with the values that a start did not have and a later event has. Return all known values; the first ones count."""
+    """Append an event with the values that a start did not have and a later event has.
+
+    Return all known values; each field keeps its first value.
+    """
     if known.id and known.model and known.created:
         return known
     named = events.Named(

@@ -101,7 +101,7 @@ class Fold:
                 self._seen.pop(key, None)
 
     def _text_of(self, key: str) -> list[str]:
-        # Pieces are joined once, in ``whole``. Joining each would take quadratic time.
+        # Pieces are joined once, in ``to_object``. Joining each would take quadratic time.
         if key not in self.texts:
             start = self.values.get(key) or ""
             if not isinstance(start, str):
@@ -131,9 +131,9 @@ class Fold:
             self.objects[key] = Fold(table, self.values.get(key))
         return self.objects[key]
 
-    def whole(self) -> JsonObject:
+    def to_object(self) -> JsonObject:
         """Return the object with all pieces that were added."""
         texts = {key: "".join(pieces) for key, pieces in self.texts.items()}
-        objects = {key: each.whole() for key, each in self.objects.items()}
-        lists = {key: [each.whole() for each in items] for key, items in self.items.items() if items}
-        return self.values | self.unknown.whole() | texts | objects | lists
+        objects = {key: each.to_object() for key, each in self.objects.items()}
+        lists = {key: [each.to_object() for each in items] for key, items in self.items.items() if items}
+        return self.values | self.unknown.to_object() | texts | objects | lists

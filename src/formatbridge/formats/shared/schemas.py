@@ -1,9 +1,12 @@
-"""Unions at the root of a function's parameters, which servers of OpenAI and Anthropic reject: they are folded into one object schema.
+"""Adapt a schema to what servers accept: unions at its root, and ``strict``.
+
+Some servers reject a union at the root of a function's parameters. This module merges it into one object schema. OpenAI's servers accept
+``strict`` only if each object has ``additionalProperties: false``. This module adds it where it is missing.
 
 Anthropic: ``input_schema does not support oneOf, allOf, or anyOf at the top level`` (anthropics/claude-code#40075). OpenAI: ``schema must
 have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level`` (langchain-ai/langchainjs#9804,
-nspady/google-calendar-mcp#39). Below the root all three are allowed. The folded schema has the properties of all members. Which
-properties go together is lost, and a property that only some members restrict is restricted for all.
+nspady/google-calendar-mcp#39). Below the root all three are allowed. The merged schema has the properties of all members. It does
+not state which properties belong together, and a property that only some members restrict is restricted for all.
 """
 
 from __future__ import annotations
@@ -22,14 +25,14 @@ UNIONS = ("anyOf", "oneOf", "allOf")
 
 _ROOT = "root_unions"
 """The key in ``$defs`` of the unions of the root, for references into them."""
-MOST_NODES = 20_000
-"""How many schemas within a schema are read. Further ones are passed on unchanged."""
-_MOST_MEMBERS = 1_000
+MAX_NODES = 20_000
+"""How many schemas within a schema are read. Further schemas stay unchanged."""
+_MAX_MEMBERS = 1_000
 """How many members of unions are read, including those of nested unions and of references. Further members have no effect."""
-_MOST_LEVELS = 16
-"""How deep unions and references within each other are read. Deeper ones have no effect, so that the time stays linear."""
+_MAX_LEVELS = 16
+"""How deep unions and references within each other are read. Deeper unions have no effect, so that the time stays linear."""
 _MERGED = frozenset({"type", "properties", "required", *UNIONS})
-_NOT_STRICT = frozenset(
+_KEYWORDS_REJECTED_WITH_STRICT = frozenset(
     {
         "allOf",
         "oneOf",
@@ -46,7 +49,7 @@ _NOT_STRICT = frozenset(
 """Keywords that OpenAI's servers reject with ``strict``."""
 _CONDITION = frozenset({"if", "then", "else"})
 _LABELS = frozenset({"title", "description", "$schema", "$id", "$comment"})
-"""Keywords of a member that do not apply to the whole."""
+"""Keywords of a member that do not apply to the merged schema."""
 
 
 def has_root_union(schema: JsonObject) -> bool:
@@ -64,14 +67,14 @@ def allows_strict(schema: JsonObject) -> bool:
     """
     pending: list[Any] = [schema]
     nodes = 0
-    while pending and nodes < MOST_NODES:
+    while pending and nodes < MAX_NODES:
         node = pending.pop()
         nodes += 1
         if not isinstance(node, dict):
             continue
         properties = node.get("properties") or {}
         is_closed = node.get("additionalProperties") is False and properties.keys() <= set(node.get("required") or ())
-        if (_is_object(node) and not is_closed) or not _NOT_STRICT.isdisjoint(node):
+        if (_is_object(node) and not is_closed) or not _KEYWORDS_REJECTED_WITH_STRICT.isdisjoint(node):
             return False
         pending += [node.get("items"), *properties.values(), *(node.get("anyOf") or ())]
         for name in ("$defs", "definitions"):
@@ -82,38 +85,38 @@ def allows_strict(schema: JsonObject) -> bool:
 def encode_strict(node: ir.FunctionTool | ir.OutputFormat, holder: JsonObject, key: str, losses: Ledger) -> None:
     """Encode ``strict`` next to the schema at a key, for OpenAI's servers.
 
-    Objects are closed where the schema leaves that open, as Anthropic's SDK does (``lib/_parse/_transform.py``). If the servers accept the
+    Objects without ``additionalProperties`` get false, as in Anthropic's SDK (``lib/_parse/_transform.py``). If the servers accept the
     schema only without ``strict``, that becomes false.
     """
     schema = holder.get(key)
     holder["strict"] = node.strict
     if not node.strict or schema is None or allows_strict(schema):
         return
-    opened: list[JsonObject] = []
-    closed = _closed(schema, opened)
+    closed_objects: list[JsonObject] = []
+    closed = _close_objects(schema, closed_objects)
     if allows_strict(closed):
         holder[key] = closed
-        for each in opened:
+        for each in closed_objects:
             losses.added_in(each, "additionalProperties", False, CLOSED)
     else:
         holder["strict"] = losses.changed(node, "strict", False, "not_strict")
 
 
-def _closed(node: Any, opened: list[JsonObject]) -> Any:
-    """Return a schema in which objects without ``additionalProperties`` are closed. They are added to ``opened``."""
+def _close_objects(node: Any, closed_objects: list[JsonObject]) -> Any:
+    """Return a schema whose objects without ``additionalProperties`` get false. These are added to ``closed_objects``."""
     if not isinstance(node, dict):
         return node
     result: JsonObject = dict(node)
     for name in ("properties", "$defs", "definitions"):
         if isinstance(node.get(name), dict):
-            result[name] = {key: _closed(each, opened) for key, each in node[name].items()}
+            result[name] = {key: _close_objects(each, closed_objects) for key, each in node[name].items()}
     if isinstance(node.get("anyOf"), list):
-        result["anyOf"] = [_closed(each, opened) for each in node["anyOf"]]
+        result["anyOf"] = [_close_objects(each, closed_objects) for each in node["anyOf"]]
     if "items" in node:
-        result["items"] = _closed(node["items"], opened)
+        result["items"] = _close_objects(node["items"], closed_objects)
     if _is_object(node) and "additionalProperties" not in node:
         result["additionalProperties"] = False
-        opened.append(result)
+        closed_objects.append(result)
     return result
 
 
@@ -123,7 +126,7 @@ def _is_object(node: JsonObject) -> bool:
 
 
 def fold_root_union(schema: JsonObject) -> JsonObject:
-    """Return an object schema without a union at its root; references into the unions lead to a copy of these in ``$defs``."""
+    """Return an object schema without a union at its root. References into the unions then lead to their copies in ``$defs``."""
     folded = {"type": "object"} | _Folding(schema).fold(schema, 0)
     text = dump_sorted(folded)
     if not any(f'"#/{name}/' in text for name in UNIONS):
@@ -131,17 +134,17 @@ def fold_root_union(schema: JsonObject) -> JsonObject:
     unions = {name: schema[name] for name in UNIONS if name in schema}
     definitions: Any = folded.get("$defs")
     known = definitions if isinstance(definitions, dict) else {}
-    moved: JsonObject = _moved_references(folded | {"$defs": known | {_ROOT: unions}})
+    moved: JsonObject = _move_references(folded | {"$defs": known | {_ROOT: unions}})
     return moved
 
 
-def _moved_references(node: Any) -> Any:
+def _move_references(node: Any) -> Any:
     """Return a schema whose references into the unions of the root lead to their copies."""
     if isinstance(node, list):
-        return [_moved_references(item) for item in node]
+        return [_move_references(item) for item in node]
     if not isinstance(node, dict):
         return node
-    result = {name: _moved_references(value) for name, value in node.items()}
+    result = {name: _move_references(value) for name, value in node.items()}
     reference = result.get("$ref")
     if isinstance(reference, str) and reference.startswith(tuple(f"#/{name}/" for name in UNIONS)):
         result["$ref"] = f"#/$defs/{_ROOT}/{reference[2:]}"
@@ -160,41 +163,45 @@ def fold_parameters(tool: ir.FunctionTool, schema: JsonObject, losses: Ledger) -
 
 
 class _Folding:
-    """The state while one schema is folded: where references lead, and how many members may still be read."""
+    """The state while one schema is folded: the schemas of references, and how many members may still be read."""
 
     def __init__(self, root: JsonObject) -> None:
         self._root = root
-        self._left = _MOST_MEMBERS
+        self._remaining_members = _MAX_MEMBERS
         self._referenced: dict[str, JsonObject] = {}
 
     def fold(self, schema: JsonObject, level: int) -> JsonObject:
         """Return a schema with its unions merged into it."""
         # {"anyOf": [{"properties": {"a": A}, "required": ["a"]}, {"properties": {"b": B}}]} becomes
-        # {"properties": {"a": A, "b": B}}: of ``required`` only what all members require stays.
+        # {"properties": {"a": A, "b": B}}: a property that only some members require becomes optional.
         result = {name: value for name, value in schema.items() if name not in UNIONS}
         for name in UNIONS:
             members = schema.get(name)
             if isinstance(members, list) and members:
-                folded = [self._member(member, level) for member in members]
-                objects = [member for member in _without_duplicates(folded) if _may_be_object(member)]
-                result = _all_of([result, *objects]) if name == "allOf" else _all_of([result, _any_of(objects, result)])
+                folded = [self._fold_member(member, level) for member in members]
+                objects = [member for member in _remove_duplicates(folded) if _may_be_object(member)]
+                result = (
+                    _merge_all_of([result, *objects])
+                    if name == "allOf"
+                    else _merge_all_of([result, _merge_any_of(objects, result)])
+                )
         return result
 
-    def _member(self, member: Any, level: int) -> JsonObject:
+    def _fold_member(self, member: Any, level: int) -> JsonObject:
         """Return a member as an object schema without unions. A member that is too deep, or beyond the limit, has no effect."""
-        self._left -= 1
-        if self._left < 0 or level >= _MOST_LEVELS or not isinstance(member, dict):
+        self._remaining_members -= 1
+        if self._remaining_members < 0 or level >= _MAX_LEVELS or not isinstance(member, dict):
             return {}
         # Two references at each level would double the members, so each reference is read once.
         reference = member.get("$ref")
         if isinstance(reference, str):
             if reference not in self._referenced:
                 self._referenced[reference] = {}  # for a reference to itself
-                self._referenced[reference] = self._member(self._target(reference), level + 1)
+                self._referenced[reference] = self._fold_member(self._resolve_reference(reference), level + 1)
             return self._referenced[reference]
         return self.fold(member, level + 1)
 
-    def _target(self, reference: str) -> Any:
+    def _resolve_reference(self, reference: str) -> Any:
         """Return the schema of a reference into the same schema; None if it does not exist."""
         node: Any = self._root if reference.startswith("#/") else None
         for step in reference.split("/")[1:]:
@@ -207,21 +214,21 @@ def _may_be_object(schema: JsonObject) -> bool:
     return "object" in kind if isinstance(kind, list) else kind == "object"
 
 
-def _any_of(members: Sequence[JsonObject], base: JsonObject) -> JsonObject:
-    """Return a schema that admits what any of some members admits.
+def _merge_any_of(members: Sequence[JsonObject], base: JsonObject) -> JsonObject:
+    """Return a schema that accepts each value that at least one member accepts.
 
     A property that ``base`` also has is restricted only where every member restricts it.
     """
     # A member that does not name a property allows any value of it.
     known = _properties(base)
-    variants = _by_name(members)
+    variants = _group_properties(members)
     narrowing = {name: each for name, each in variants.items() if name not in known or len(each) == len(members)}
-    return _merged(members, narrowing, _either, set.intersection)
+    return _merge(members, narrowing, _build_any_of, set.intersection)
 
 
-def _all_of(members: Sequence[JsonObject]) -> JsonObject:
-    """Return a schema that admits what all of some members admit. Of other keywords the first one counts."""
-    result = _merged(members, _by_name(members), _both, set.union)
+def _merge_all_of(members: Sequence[JsonObject]) -> JsonObject:
+    """Return a schema that accepts each value that every member accepts. For other keywords, the first value is used."""
+    result = _merge(members, _group_properties(members), _build_all_of, set.union)
     for member in reversed(members):
         if not _CONDITION.isdisjoint(member):  # three parts of one keyword
             result = {name: value for name, value in result.items() if name not in _CONDITION}
@@ -229,20 +236,20 @@ def _all_of(members: Sequence[JsonObject]) -> JsonObject:
     return members[0] | result
 
 
-def _merged(
+def _merge(
     members: Sequence[JsonObject],
     properties: dict[str, list[Any]],
     combine: Callable[[list[Any]], Any],
     join: Callable[..., set[str]],
 ) -> JsonObject:
-    """Return the properties and the required ones of several schemas, and the other keywords that are equal in all of them."""
+    """Return the properties and required properties of several schemas, and the other keywords that are equal in all of them."""
     result: JsonObject = {}
     if properties:
         result["properties"] = {name: combine(variants) for name, variants in properties.items()}
-    asked = [dict.fromkeys(_required(member)) for member in members]
-    wanted = join(*map(set, asked)) if asked else set()
-    if wanted:
-        result["required"] = list(dict.fromkeys(name for each in asked for name in each if name in wanted))
+    required_lists = [dict.fromkeys(_required(member)) for member in members]
+    required_names = join(*map(set, required_lists)) if required_lists else set()
+    if required_names:
+        result["required"] = list(dict.fromkeys(name for each in required_lists for name in each if name in required_names))
     first = members[0] if members else {}
     others = [name for name in first if name not in _MERGED and name not in _LABELS]
     return result | {name: first[name] for name in others if _is_shared(name, members)}
@@ -253,7 +260,7 @@ def _is_shared(name: str, members: Sequence[JsonObject]) -> bool:
     return all(name in member for member in members) and len({dump_sorted(member[name]) for member in members}) == 1
 
 
-def _by_name(members: Sequence[JsonObject]) -> dict[str, list[Any]]:
+def _group_properties(members: Sequence[JsonObject]) -> dict[str, list[Any]]:
     variants: dict[str, list[Any]] = {}
     for member in members:
         for name, schema in _properties(member).items():
@@ -261,20 +268,20 @@ def _by_name(members: Sequence[JsonObject]) -> dict[str, list[Any]]:
     return variants
 
 
-def _either(schemas: list[Any]) -> Any:
-    """Return a schema for what any of some schemas admits."""
-    unique = _without_duplicates(schemas)
+def _build_any_of(schemas: list[Any]) -> Any:
+    """Return a schema that accepts each value that at least one schema accepts."""
+    unique = _remove_duplicates(schemas)
     return unique[0] if len(unique) == 1 else {"anyOf": unique}
 
 
-def _both(schemas: list[Any]) -> Any:
-    """Return a schema for what all of some schemas admit."""
-    unique = _without_duplicates(schemas)
+def _build_all_of(schemas: list[Any]) -> Any:
+    """Return a schema that accepts each value that every schema accepts."""
+    unique = _remove_duplicates(schemas)
     return unique[0] if len(unique) == 1 else {"allOf": unique}
 
 
-def _without_duplicates(schemas: Sequence[Any]) -> list[Any]:
-    """Return schemas without those that are equal to an earlier one."""
+def _remove_duplicates(schemas: Sequence[Any]) -> list[Any]:
+    """Return schemas without duplicates of earlier ones."""
     objects = list({id(schema): schema for schema in schemas}.values())
     return objects if len(objects) == 1 else list({dump_sorted(schema): schema for schema in reversed(objects)}.values())[::-1]
 

@@ -18,7 +18,10 @@ class FieldTable:
 
 
 class ValueTable:
-    """The values of an enumeration: rows of canonical and wire value. Of rows with the same wire value the first is used to decode."""
+    """The values of an enumeration: rows of canonical and wire value.
+
+    If several rows have the same wire value, decoding uses the first.
+    """
 
     __slots__ = ("canonical", "wire")
 

@@ -74,7 +74,7 @@ class Pieces:
             else:
                 values.append((value, count))
 
-    def whole(self) -> JsonObject:
+    def to_object(self) -> JsonObject:
         """Return the accumulated fields. The loop has no recursion, because objects may be nested as deep as in any body."""
         result: JsonObject = {}
         pending = [(result, self)]

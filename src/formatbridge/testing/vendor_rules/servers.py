@@ -529,7 +529,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
 }
 """The rules by the name of a dialect and by format. A format without rules is read as its vendor reads it."""
 
-ACCEPTED: Mapping[tuple[str | None, fb.FormatName], frozenset[str]] = {
+RULES_NOT_ENFORCED: Mapping[tuple[str | None, fb.FormatName], frozenset[str]] = {
     ("cerebras", "chat_completions"): frozenset({"metadata_not_stored"}),
     ("fireworks", "chat_completions"): frozenset({"metadata_not_stored"}),
     ("mistral", "chat_completions"): frozenset({"metadata_not_stored"}),
@@ -537,4 +537,4 @@ ACCEPTED: Mapping[tuple[str | None, fb.FormatName], frozenset[str]] = {
     ("vertex", "generate_content"): frozenset({"labels", "combined_tools"}),
     ("vllm", "responses"): frozenset({"reasoning_not_stored"}),
 }
-"""Rules of a format that the server of a dialect does not have."""
+"""Rules of a format that the server of a dialect does not enforce."""

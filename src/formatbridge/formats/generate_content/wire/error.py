@@ -45,11 +45,11 @@ class Status(Proto):
 class Error(Proto):
     """An error body.
 
-    A stream without SSE sends it in an array of one, which this model does not accept.
+    Without ``alt=sse`` a stream sends the body as an array with one element, which this model does not accept.
     Source: recorded traffic; the specification does not show it.
     """
 
     model_config = AT_ONCE
 
     error: Status | str | None = None
-    """A string only where an intermediate server answers."""
+    """A string if a proxy sent the error."""
