@@ -20,8 +20,12 @@ _OF_OPENAI = frozenset({
     "audio", "modalities", "moderation", "prediction", "prompt_cache_options", "prompt_cache_retention", "safety_identifier",
 })  # fmt: skip
 """Fields of OpenAI's server that the types of other servers do not have."""
-_WHY_NO_CACHE_MARKS = "the server's documentation does not mention cache marks; prompt_cache_breakpoint is a field of OpenAI (openai-python, types/chat)"
+_WHY_NO_CACHE_MARKS = (
+    "the server's documentation does not mention cache marks; "
+    "prompt_cache_breakpoint is a field of OpenAI (openai-python, types/chat)"
+)
 _PI_AGENT = "earendil-works/pi packages/ai/src/api/openai-completions.ts, detectCompat"
+"""What the coding agent pi sends to each server."""
 _VLLM = "github.com/vllm-project/vllm vllm/entrypoints/openai/chat_completion/protocol.py, ChatCompletionRequest"
 _SGLANG = "github.com/sgl-project/sglang python/sglang/srt/entrypoints/openai/protocol.py, ChatCompletionRequest"
 _ZAI = "pypi.org/project/zai-sdk, api_resource/chat/completions.py, create"
