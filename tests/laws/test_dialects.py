@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache
 from typing import Any
 
 import pytest
 
 import formatbridge as fb
+from formatbridge import formats
 from formatbridge.cli.format_argument import read_format
 from formatbridge.formats.dialects import DIALECTS
 from formatbridge.testing import FakeRelay
@@ -116,6 +118,35 @@ def test_every_value_of_a_fixture_of_the_same_format_is_written_or_reported(name
 @every_target
 def test_every_value_of_a_recording_of_the_same_format_is_written_or_reported(name: str, target: fb.Format) -> None:
     assert list(_losses_of_same_format(_samples(True), name, target)) == []
+
+
+_OF_TOOLS = frozenset({"tools", "tool_choice", "toolConfig", "functions", "function_call", "mcp_servers", "parallel_tool_calls"})
+"""Fields that belong together, so that a combined body has those of one sample only."""
+
+
+_WITHOUT_MEANING = ("/function_call", "/parsed/inhabitants", "/reasoning_details/0/format", "/thoughtSignature")
+"""A choice without functions; a text in parsed form; the vendor of reasoning without a token; and a placeholder for a token."""
+
+
+def _combined(first: Sample, second: Sample) -> Sample:
+    """Return a sample with the conversation and the fields of both; a field of both has the value of the first."""
+    field = formats.load(first.format).content_fields["request"]
+    body = copy.deepcopy(first.body)
+    if isinstance(body.get(field), list) and isinstance(second.body.get(field), list):
+        body[field] += copy.deepcopy(second.body[field])
+    excluded = _OF_TOOLS if not _OF_TOOLS.isdisjoint(body) else frozenset()
+    body |= {key: copy.deepcopy(value) for key, value in second.body.items() if key not in body and key not in excluded}
+    return replace(first, id=f"{first.id}+{second.id}", body=body, model=first.model or "m")
+
+
+@every_target
+def test_two_fixtures_in_one_request_are_converted_and_accepted(name: str, target: fb.Format) -> None:
+    """Rules for one part must not change another: indexes shift when a part is left out, and fields repeat one another."""
+    samples = [sample for sample in _samples(False) if sample.format == target and not any(each in sample.id for each in _UNKNOWN)]
+    pairs = tuple(_combined(samples[index - 7], sample) for index, sample in enumerate(samples))
+
+    assert list(_refused(pairs, name, target)) == []
+    assert [each for each in _losses_of_same_format(pairs, name, target) if not each.endswith(_WITHOUT_MEANING)] == []
 
 
 RECORDED = {"zai": "zhipu", "alibaba": "qwen", "litellm_proxy": "litellm"}

@@ -54,7 +54,8 @@ class Patch:
             return self._apply_to_object(raw, before, after, path)
         if isinstance(raw, list) and isinstance(before, list) and isinstance(after, list):
             indexes = _indexes_in(raw, before, after)
-            if indexes is not None:
+            has_moved = [*map(_identity, before)] != [*map(_identity, after)]
+            if indexes is not None and (len(indexes) == len(raw) or not has_moved):
                 result = list(raw)
                 for index, old, new in zip(indexes, before, after, strict=True):
                     result[index] = self.apply(raw[index], old, new, f"{path}/{index}")

@@ -99,6 +99,7 @@ class _Adaptation:
         unread += self._excluded_settings()
         body = _without_values(body, [loss.path for loss in unread if loss.path and not self._patch.concerns(loss.path)])
         if rules is not None:  # after the removal of values, because this moves parts of messages
+            body = self._without_needless_choice(body)
             body = _with_fields_of_server(body, self._format, self._for_server, rules, losses)
         self._report(body, losses)
         if instruction is not None:
@@ -132,6 +133,12 @@ class _Adaptation:
             body = _without_fields(body, format.reasoning_fields - {"chat_template_kwargs"})
         self._patch.note_changes(before, body, format.reasoning_fields)
         return body
+
+    def _without_needless_choice(self, body: JsonObject) -> JsonObject:
+        """Return a body without a tool choice that the encoder leaves out because there is no tool."""
+        needless = {key for key, tools in _ONLY_WITH.items() if key in body and not body.get(tools) and key not in self._for_server}
+        needless -= {"tool_choice", "parallel_tool_calls"} if any(message.tools for message in self._request.messages) else set()
+        return _without_fields(body, frozenset(needless)) if needless else body
 
     def _excluded_settings(self) -> list[Loss]:
         """Return the losses of settings of reasoning which a forced tool call excludes on the server."""
@@ -209,7 +216,7 @@ def _with_moved_values(
         return body
     common, for_server = encoded
     rest = raw | {field: [item for item in raw[field] if isinstance(item, dict) and item.get("role") == "user"][:1]}
-    request = format.decode_request(rest, model=raw.get("model"), stream=bool(raw.get("stream")))
+    request = format.decode_request(check(rest, format, "request"), model=raw.get("model"), stream=bool(raw.get("stream")))
     alone, _ = encode_request_for(request, format, null_ledger(), options)
     moved = [
         key

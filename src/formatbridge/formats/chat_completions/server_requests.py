@@ -35,6 +35,8 @@ _READ: Mapping[ReasoningControl, frozenset[str]] = {
     "none": frozenset(),
 }
 """A control to the fields with the amount of reasoning that its servers read, and their members after a slash."""
+_OFF = ("disabled", "none", False)
+"""Values that turn reasoning off."""
 _EXCLUSIVE = frozenset({"thinking_or_effort", "thinking_type_or_effort"})
 """Controls of servers that reject ``thinking`` together with ``reasoning_effort``."""
 
@@ -49,13 +51,17 @@ def settings_for_server(body: JsonObject, encoded: JsonObject, rules: DialectRul
     read = _read_by(rules)
     present, written = _amounts_in(body), _amounts_in(encoded)
     differs = (not present and bool(written)) or any(written.get(key, value) != value for key, value in present.items())
+    differs = differs or any(
+        value in _OFF and pointer not in _FLAGS and present.get(pointer) != value for pointer, value in written.items()
+    )
     is_unread = not present.keys() <= read
     if rules is not None and rules.efforts is not None and "reasoning_effort" in present:
         is_unread = is_unread or present["reasoning_effort"] not in rules.efforts
-    is_rejected = rules is not None and rules.reasoning_control in _EXCLUSIVE and "reasoning_effort" in present and len(present) > 1
+    is_exclusive = rules is not None and rules.reasoning_control in _EXCLUSIVE
+    is_rejected = is_exclusive and "reasoning_effort" in present and len(present) > 1
     if is_invalid or differs or is_unread or is_rejected:
         objects = {pointer.partition("/")[0] for pointer in read}
-        body = _without_amounts(body, objects & encoded.keys() if is_rejected else objects)
+        body = _without_amounts(body, objects & encoded.keys() if is_exclusive else objects)
         for name in encoded:
             if name in CONFIG_FIELDS:
                 others = body.get(name)

@@ -373,6 +373,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         names=_MAX_TOKENS,
         developer_role=False,
         custom_tools=False,
+        server_tools=frozenset({"web_search"}),
         efforts=frozenset({"minimal", "low", "medium", "high"}),
         reads=frozenset({"top_k"}),
         alternating_turns=True,
@@ -387,7 +388,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         required_in_functions=frozenset({"description", "parameters"}),
         sources=sources_of_fields({
             "pypi.org/project/perplexityai, types/chat/completion_create_params.py": (
-                "ignores output_formats required_in_functions names reads custom_tools efforts allowed_tools "
+                "server_tools ignores output_formats required_in_functions names reads custom_tools efforts allowed_tools "
                 "tool_modes"
             ),
             _WHY_NO_CACHE_MARKS: "cache_marks",
@@ -538,6 +539,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         developer_role=False,
         legacy_functions=False,
         custom_tools=False,
+        server_tools=frozenset({"mcp", "retrieval", "web_search"}),
         allowed_tools=False,
         strict_tools=False,
         tool_modes=frozenset({"auto"}),
@@ -546,7 +548,10 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         output_formats=frozenset({"json_object"}),
         sources=sources_of_fields({
             _WHY_NO_CACHE_MARKS: "cache_marks",
-            "docs.z.ai/api-reference/llm/chat-completion": "names custom_tools allowed_tools tool_modes most_stops output_formats",
+            "docs.z.ai/api-reference/llm/chat-completion": (
+                "server_tools names custom_tools allowed_tools tool_modes "
+                "most_stops output_formats"
+            ),
             _ZAI: "rejects ignores",
             "java.agentscope.io/v2/en/integration/model/glm": "rejects_in_messages strict_tools",
             "mcowger/plexus#77": "developer_role legacy_functions",

@@ -460,7 +460,7 @@ def added_tools(turns: list[JsonObject]) -> list[JsonObject]:
     """Return the definitions of the tools that mid-conversation system messages add."""
     contents = [turn.get("content") for turn in turns if turn["role"] == "system"]
     blocks = [block for content in contents if isinstance(content, list) for block in content]
-    return [block["tool"]["definition"] for block in blocks if block["type"] == "tool_addition"]
+    return [block["tool"]["definition"] for block in blocks if block["type"] == "tool_addition" and "definition" in block["tool"]]
 
 
 def lacks_thinking(turns: list[JsonObject]) -> bool:
