@@ -14,7 +14,7 @@ from formatbridge.formats.responses.reasoning import encode_reasoning_item
 from formatbridge.formats.responses.tool_calls import encode_answer_call
 from formatbridge.formats.shared.logprobs import PendingTokens, encode_tokens
 from formatbridge.formats.shared.reasoning_tokens import id_of
-from formatbridge.formats.shared.text_lengths import Lengths
+from formatbridge.formats.shared.text_lengths import TextLengths
 from formatbridge.formats.shared.tool_arguments import is_whole
 from formatbridge.jsontext.codec import dumps, loads
 from formatbridge.jsontext.types import JsonObject
@@ -77,7 +77,7 @@ class Writer:
     def __init__(self) -> None:
         self.losses = null_ledger()
         self.ids = ItemIds("/output", "", self.losses)
-        self._lengths = Lengths()  # of the visible texts; the latest one is counted when another text gets a delta
+        self._lengths = TextLengths()  # of the visible texts; the latest one is counted when another text gets a delta
         self._latest: OpenText | None = None
         # The report states which log probabilities no event had. Therefore the tokens are kept until the end.
         self._tokens: list[ir.TokenLogprob] = []
@@ -158,7 +158,7 @@ class Writer:
     def start_of(self, open_text: OpenText) -> int:
         """Return the length of the visible text before a text; texts before it may be open."""
         self._count_latest(None)
-        return self._lengths.before(open_text.number)
+        return self._lengths.length_before(open_text.number)
 
     def _count_latest(self, open_text: OpenText | None) -> None:
         """Update the length of the latest text before another text gets a delta."""
