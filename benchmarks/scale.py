@@ -231,8 +231,10 @@ def _convert_file(files: tuple[Path, Path]) -> None:
 
 def run_dask(job: Job) -> Reading:
     """Convert the files on a Dask cluster of local processes, as ``examples/dask_convert.py`` does."""
+    import dask
     from distributed import Client, LocalCluster
 
+    dask.config.set({"distributed.worker.profile.enabled": False})
     before = Stopwatch()
     with (
         LocalCluster(n_workers=job.processes, threads_per_worker=1, dashboard_address=None) as cluster,

@@ -38,11 +38,15 @@ MediaSource = Literal[
     "image_url", "image_data", "audio_url", "audio_data", "video_url", "video_data", "document_url", "document_data", "file_id"
 ]
 """A kind of media, and whether a request has its URL or its data; or any media by the id of an uploaded file."""
+FunctionField = Literal["parameters", "description"]
+"""A field of a function."""
+OutputFormat = Literal["json_schema", "json_object"]
+"""A structured output format."""
 DocumentPart = Literal["file", "document_url", "file_url"]
 """The type of a part of chat_completions with a document."""
 
 _ALL_MODES: frozenset[ToolMode] = frozenset({"auto", "none", "required", "named"})
-_ALL_OUTPUTS: frozenset[str] = frozenset({"json_schema", "json_object"})
+_ALL_OUTPUTS: frozenset[OutputFormat] = frozenset({"json_schema", "json_object"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -105,6 +109,8 @@ class DialectRules:
     """Whether the server, whose models reason by default, rejects a forced tool call with it. Such a request turns reasoning off."""
     strict_tools: bool = True
     """Whether a function may have ``strict``."""
+    required_in_functions: frozenset[FunctionField] = frozenset()
+    """Fields without which the server rejects a function of chat_completions."""
     most_tools: int | None = None
     """The number of tools that the server accepts; None: as the format."""
     most_stops: int | None = None
@@ -121,12 +127,16 @@ class DialectRules:
     """The efforts that the server accepts; another one becomes the nearest; None: as the format. ``default``: that of the model."""
     reasoning_history: ReasoningHistory | None = None
     """How an assistant message repeats its reasoning; None: as the format."""
-    output_formats: frozenset[str] = _ALL_OUTPUTS
+    output_formats: frozenset[OutputFormat] = _ALL_OUTPUTS
     """The structured output formats of the server: ``json_schema``, ``json_object``."""
     generated_images: bool = True
     """Whether an assistant message may have images."""
     refusals: bool = True
     """Whether an assistant message may have refusals; otherwise they become text."""
+    tiers: frozenset[str] | None = None
+    """The words for ``service_tier`` that the server accepts in chat_completions; None: as the format."""
+    nulls: bool = True
+    """Whether fields of a request may be null; otherwise those that a caller of the same format sets to null are left out."""
     counted_logprobs: bool = False
     """Whether ``logprobs`` is the number of alternatives, instead of a flag next to ``top_logprobs``."""
     media: frozenset[MediaSource] | None = None

@@ -169,7 +169,7 @@ def test_options_of_a_stream_that_the_server_does_not_read_are_reported(server: 
     assert [loss.path for loss in converted.losses] == ["/stream_options"]
 
 
-@pytest.mark.parametrize("server", ["groq", "vllm", "deepseek", "ollama", "mistral", "qwen"])
+@pytest.mark.parametrize("server", ["groq", "vllm", "deepseek", "ollama", "sglang", "qwen"])
 def test_a_tool_that_only_another_server_runs_is_a_loss(server: str) -> None:
     tools = [{"type": "function", "function": {"name": "f", "vendor_field": 1}}, {"type": "openrouter:web_search"}]
 
@@ -265,3 +265,43 @@ def test_a_document_of_texts_is_text_for_a_server_without_documents() -> None:
 
     assert converted.body["messages"][0]["content"] == "Adults pay ten."
     assert [loss.code for loss in converted.losses] == ["flattened"]
+
+
+@pytest.mark.parametrize("server", ["vllm", "openai", "groq"])
+def test_a_seed_gets_the_name_that_the_server_reads(server: str) -> None:
+    assert _settings(_chat({"random_seed": 7}, server)) == {"seed": 7}
+    assert _settings(_chat({"seed": 7}, "mistral")) == {"random_seed": 7}
+
+
+@pytest.mark.parametrize("server", ["vllm", "sglang", "groq", "mistral"])
+def test_a_number_of_log_probabilities_becomes_a_flag_and_a_number(server: str) -> None:
+    """Together has the number in the field of the flag."""
+    converted = _chat({"logprobs": 2}, server)
+
+    rejected = server == "groq"
+    assert _settings(converted) == ({} if rejected else {"logprobs": True, "top_logprobs": 2})
+    assert bool(converted.losses) == rejected
+
+
+def test_a_function_gets_the_fields_that_the_server_requires() -> None:
+    tool = {"type": "function", "function": {"name": "now"}}
+
+    converted = _chat({"tools": [tool]}, "mistral")
+
+    assert converted.body["tools"][0]["function"] == {"name": "now", "parameters": {"type": "object", "properties": {}}}
+    assert [(each.path, each.why) for each in converted.additions] == [
+        ("/tools/0/function/parameters", "Mistral requires it in each function")
+    ]
+
+
+@pytest.mark.parametrize(("server", "tier"), [("mistral", "flex"), ("groq", "priority"), ("fireworks", "on_demand")])
+def test_a_tier_that_the_server_does_not_have_is_reported(server: str, tier: str) -> None:
+    converted = _chat({"service_tier": tier}, server)
+
+    assert _settings(converted) == {}
+    assert [(loss.path, loss.severity) for loss in converted.losses] == [("/service_tier", "info")]
+
+
+def test_fields_without_a_value_are_left_out_for_a_server_that_rejects_null() -> None:
+    assert _settings(_chat({"temperature": None, "n": None}, "sglang")) == {}
+    assert _settings(_chat({"temperature": None}, "vllm")) == {"temperature": None}

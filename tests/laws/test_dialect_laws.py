@@ -49,6 +49,7 @@ BY_VALUE = {
 """Stems of fixtures with a loss that depends on its value, and why. Only law 1 for unknown keys and the pointers are checked for them."""
 BY_VALUE_IN_RECORDINGS = {
     "media_type": "the server reads media of another type",
+    "service_tier": "the server has some tiers, and an unknown one passes unchanged",
     "strict": "an explicit default passes unchanged",
     "name": "a server tool with another name is an unknown block, which passes unchanged",
     "id": "Vertex AI has no ids of calls",

@@ -61,8 +61,13 @@ def refusals(format: str, kind: str, body: Any) -> list[str]:
     try:
         _validator(format, kind, body.get("stream") is True and kind == "request").validate_python(body)
     except ValidationError as error:
-        return [_line_of(each) for each in _best(error.errors(include_url=False), 0)]
+        return lines_of(error)
     return []
+
+
+def lines_of(error: ValidationError) -> list[str]:
+    """Return the problems of a validation as lines."""
+    return [_line_of(each) for each in _best(error.errors(include_url=False), 0)]
 
 
 def shape(problem: str) -> str:

@@ -90,8 +90,6 @@ class _Adaptation:
         adapted = _without_message(self._for_server, instruction, self._field)
         body = self._with_differences(adapted)
         rules = losses.dialect = self._rules
-        if rules is not None:
-            body = _with_fields_of_server(body, self._format, self._for_server, rules, losses)
         body = self._with_settings_of_reasoning(body)
         if self._facts is not None and "output_limit" in self._codes:
             body = _without_other_limits(body, self._format, self._for_server, losses)
@@ -100,6 +98,8 @@ class _Adaptation:
         ]
         unread += self._excluded_settings()
         body = _without_values(body, [loss.path for loss in unread if loss.path and not self._patch.concerns(loss.path)])
+        if rules is not None:  # after the removal of values, because this moves parts of messages
+            body = _with_fields_of_server(body, self._format, self._for_server, rules, losses)
         self._report(body, losses)
         if instruction is not None:
             body = _with_instruction(body, instruction, self._field, losses)
@@ -251,10 +251,13 @@ def _with_fields_of_server(
 ) -> JsonObject:
     """Return a body with the fields and the words that the server has for what several of them express."""
     for group in format.equivalent_fields:
-        if not group.isdisjoint(rules.names.values()):
+        # Most servers read both names of the token limit. Other names are those of single servers.
+        if not group.isdisjoint(rules.names.values()) or "max_tokens" not in group:
             body = _with_server_field(body, for_server, group)
     if format.messages_for_server is not None:
         body = format.messages_for_server(body, rules, losses)
+    if not rules.counted_logprobs and type(body.get("logprobs")) is int:  # the number of alternatives, as Together has it
+        body = body | {key: for_server[key] for key in ("logprobs", "top_logprobs") if key in for_server}
     if body.get("tool_choice") == "any" and for_server.get("tool_choice") is not None:
         # ``any`` of Mistral means ``required`` (Mistral's API specification, ``ToolChoice``); other servers do not know it.
         body = body | {"tool_choice": for_server["tool_choice"]}

@@ -7,20 +7,12 @@ from collections.abc import Mapping, Set
 from dataclasses import replace
 from functools import cache, lru_cache
 from importlib import import_module
-from typing import Any, get_args
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from formatbridge import ir
 from formatbridge.arguments import type_name
-from formatbridge.dialect import (
-    CacheMarks,
-    Dialect,
-    DialectRules,
-    DocumentPart,
-    MediaSource,
-    ReasoningControl,
-    ReasoningHistory,
-    ToolMode,
-)
+from formatbridge.dialect import Dialect, DialectRules
 from formatbridge.errors import ConfigurationError, UnknownFormatError
 from formatbridge.formats.format import FormatOrName, FormatSpec, Target
 from formatbridge.formats.shared.tool_selection import forces_call
@@ -132,13 +124,14 @@ def _rules_of(dialect: str | Dialect, format: ir.FormatName) -> DialectRules:
         raise ConfigurationError(
             f"the rules of dialect {dialect.name!r} are {type_name(dialect.rules)}, expected a mapping by format"
         )
-    _check_rules(dialect.rules.get(format, _NO_RULES))
     if format not in dialect.rules:
         raise ConfigurationError(f"dialect {dialect.name!r} has no {format}, it has {', '.join(dialect.rules)}")
-    return dialect.rules[format]
+    rules = dialect.rules[format]
+    if not isinstance(rules, DialectRules):
+        raise ConfigurationError(f"the rules of the dialect are {type_name(rules)}, expected DialectRules")
+    return rules
 
 
-_NO_RULES = DialectRules(server="")
 _MOST_DERIVED = 256
 """Derived formats that are kept; an application may create dialects without end."""
 
@@ -165,46 +158,47 @@ def _with_rules(spec: FormatSpec, rules: DialectRules) -> FormatSpec:
     return replace(spec, dialect=rules, tool_rules=tools)
 
 
-_WORDS: dict[str, frozenset[str]] = {
-    "tool_modes": frozenset(get_args(ToolMode)),
-    "media": frozenset(get_args(MediaSource)),
-    "output_formats": frozenset({"json_schema", "json_object"}),
-    "efforts": frozenset({*get_args(ir.Effort), "default"}),
-}
-"""Fields of ``DialectRules`` with a set of words to the words that it may have."""
-_CHOICES: dict[str, tuple[str, ...]] = {
-    "reasoning_control": get_args(ReasoningControl),
-    "reasoning_history": get_args(ReasoningHistory),
-    "cache_marks": get_args(CacheMarks),
-    "document_part": get_args(DocumentPart),
-}
-"""Fields of ``DialectRules`` with one word to the words that it may be."""
-_SETS = ("rejects", "ignores", "reads", "rejects_in_messages", "rejects_in_tools", "item_types", "server_tools", *_WORDS)
-_NUMBERS = ("most_tools", "most_stops", "longest_tool_name", "call_id_length")
 _REQUIRED = frozenset({"model", "messages", "input", "contents"})
 """Fields without which a request has no meaning."""
+_EFFORTS = frozenset({*get_args(ir.Effort), "default"})
 
 
 def _check_rules(rules: DialectRules) -> None:
     """Raise ``ConfigurationError`` for rules with a value of another type or an unknown word."""
-    if not isinstance(rules, DialectRules):
-        raise ConfigurationError(f"the rules of the dialect are {type_name(rules)}, expected DialectRules")
-    _check_sets(rules)
+    for name, hint in _hints().items():
+        value = getattr(rules, name)
+        kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+        problem = None if value is None and NoneType in kinds else _problem_of(value, kinds[0])
+        if problem is not None:
+            raise ConfigurationError(f"{name} of the dialect {problem}")
     if needed := (rules.rejects | rules.ignores) & _REQUIRED:
         raise ConfigurationError(f"the dialect rejects {min(needed)!r}, which every request needs")
-    for name, words in _CHOICES.items():
-        if getattr(rules, name) not in (None, *words):
-            raise ConfigurationError(f"{name} of the dialect is {getattr(rules, name)!r}, expected one of {', '.join(words)}")
-    for name in _NUMBERS:
-        value = getattr(rules, name)
-        if value is not None and (type(value) is not int or value < 0):
-            raise ConfigurationError(f"{name} of the dialect is {value!r}, expected a number of 0 or more")
-    if rules.prefill_field is not None and not isinstance(rules.prefill_field, str):
-        raise ConfigurationError(f"prefill_field of the dialect is {rules.prefill_field!r}, expected the name of a field")
-    for name, about in (("names", "field names"), ("tool_types", "types")):
-        value = getattr(rules, name)
-        if not isinstance(value, Mapping) or not all(isinstance(each, str) for pair in value.items() for each in pair):
-            raise ConfigurationError(f"{name} of the dialect is {value!r}, expected a mapping of {about}")
+    if unknown := (rules.efforts or _EFFORTS) - _EFFORTS:
+        raise ConfigurationError(f"efforts of the dialect has {min(unknown)!r}, expected {', '.join(sorted(_EFFORTS))}")
+
+
+@cache
+def _hints() -> dict[str, Any]:
+    return get_type_hints(DialectRules)
+
+
+def _problem_of(value: object, kind: Any) -> str | None:
+    """Return why a value of ``DialectRules`` is invalid; None if it is valid. ``kind``: its type."""
+    if get_origin(kind) is Literal:
+        return None if value in get_args(kind) else f"is {value!r}, expected one of {', '.join(get_args(kind))}"
+    if get_origin(kind) is frozenset:
+        (member,) = get_args(kind)
+        if not isinstance(value, Set) or not all(isinstance(each, str) for each in value):
+            return f"is {value!r}, expected a set of strings"
+        unknown = value - set(get_args(member)) if get_origin(member) is Literal else None
+        return f"has {min(unknown)!r}, expected {', '.join(sorted(get_args(member)))}" if unknown else None
+    if get_origin(kind) is Mapping:
+        is_valid = isinstance(value, Mapping) and all(isinstance(each, str) for pair in value.items() for each in pair)
+        return None if is_valid else f"is {value!r}, expected a mapping of strings to strings"
+    if kind is int and isinstance(value, int) and value < 0:
+        return f"is {value!r}, expected a number of 0 or more"
+    expected = {bool: "True or False", int: "a number of 0 or more", str: "text"}
+    return None if type(value) is kind else f"is {value!r}, expected {expected[kind]}"
 
 
 def _check_names(rules: DialectRules, settings: frozenset[str]) -> None:
@@ -217,18 +211,6 @@ def _check_names(rules: DialectRules, settings: frozenset[str]) -> None:
         if name in used:
             raise ConfigurationError(f"names of the dialect gives {field!r} the name {name!r}, which another field has")
         used |= {name}
-
-
-def _check_sets(rules: DialectRules) -> None:
-    """Raise ``ConfigurationError`` for a set of rules that is no set of strings or has an unknown word."""
-    for name in _SETS:
-        value = getattr(rules, name)
-        if value is None:
-            continue
-        if not isinstance(value, Set) or not all(isinstance(each, str) for each in value):
-            raise ConfigurationError(f"{name} of the dialect is {value!r}, expected a set of strings")
-        if unknown := value - _WORDS.get(name, value):
-            raise ConfigurationError(f"{name} of the dialect has {min(unknown)!r}, expected {', '.join(sorted(_WORDS[name]))}")
 
 
 def format_of_module(module: str) -> ir.Format | None:

@@ -133,7 +133,7 @@ class NoteResolver:
             inner = _INNER.search(name)
             row = f"{type(node).__name__}.{name}"
             places = self._paths.places.get(f"{row}@{node.src}") or self._paths.places.get(row, () if inner else (name,))
-            first = self._first_value(node, places)
+            first = self._first_value(node, places, None if inner else getattr(node, name, None))
             if first is not None:
                 return first
             if inner:
@@ -145,22 +145,25 @@ class NoteResolver:
         path, value = self._at(node.src)
         return path, None if value is ABSENT else value
 
-    def _first_value(self, node: Any, places: tuple[str, ...]) -> tuple[str, JsonValue] | None:
-        """Return the first place with a value, else the first that exists, else None.
+    def _first_value(self, node: Any, places: tuple[str, ...], canonical: object) -> tuple[str, JsonValue] | None:
+        """Return the first place with the ``canonical`` value, else with any value, else the first that exists, else None.
 
         Null, false, empty texts and empty containers do not count as values, nor does a zero in usage.
         """
         is_count = type(node).__name__ == "Usage"
         first: tuple[str, JsonValue] | None = None
+        valued: tuple[str, JsonValue] | None = None
         for place in places:
             is_below = place[:1] not in ("", "@", "^") and self._body is not NO_BODY
             at = self._below(node.src, place) if is_below else self._follow(_join(node, place))
             if at[1] is ABSENT:
                 continue
             if at[1] or not (is_count or at[1] is False or at[1] == "" or is_empty(at[1])):
-                return at
+                if len(places) == 1 or at[1] == canonical:
+                    return at
+                valued = valued or at
             first = first or at
-        return first
+        return valued or first
 
     def _at(self, src: str) -> tuple[str, JsonValue]:
         """Follow the pointer of a node, and keep the result for its other fields."""

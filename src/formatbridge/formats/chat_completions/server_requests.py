@@ -11,7 +11,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.dialect import DialectRules, ReasoningControl
 from formatbridge.formats.chat_completions.content import decode_content, decode_part, encode_part
-from formatbridge.formats.chat_completions.reasoning import CONFIG_FIELDS, decode_reasoning, read_config_fields
+from formatbridge.formats.chat_completions.reasoning import CONFIG_FIELDS, REASONING_FIELDS, decode_reasoning, read_config_fields
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import FieldPaths, Ledger
 
@@ -132,6 +132,11 @@ def _message_for_server(message: JsonObject, index: int, rules: DialectRules, lo
     if message.get("role") != "assistant":
         return message
     content, history = message.get("content"), rules.reasoning_history
+    if history == "none":  # parts with reasoning have been removed
+        for key in sorted(REASONING_FIELDS & message.keys()):
+            if message[key]:
+                losses.dropped(ir.Message("assistant", [], f"/messages/{index}"), key, "unsupported_by_server")
+        return {key: value for key, value in message.items() if key not in REASONING_FIELDS}
     # Mistral: {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "..."}]}, {"type": "text", "text": "..."}]}
     thinking = [part for part in content if part.get("type") == "thinking"] if isinstance(content, list) else []
     if history == "thinking_part":

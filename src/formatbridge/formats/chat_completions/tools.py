@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, assert_never
 
 from formatbridge import ir
+from formatbridge.dialect import DialectRules
 from formatbridge.formats.chat_completions.content import decode_cache_control, encode_cache_control
 from formatbridge.formats.chat_completions.holds import drop_unheld
 from formatbridge.formats.chat_completions.hosted_tools import encode_hosted_tool
@@ -82,12 +83,21 @@ def encode_function(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
         function["parameters"] = encode_parameters(tool, losses)
     if tool.strict:
         encode_strict(tool, function, "parameters", losses)
+    if losses.dialect is not None and losses.dialect.required_in_functions:
+        _add_required(function, losses.dialect, losses)
     return {"type": "function", "function": function, **_encode_cache(tool, losses)}
 
 
 def _encode_cache(tool: ir.FunctionTool | ir.CustomTool, losses: Ledger) -> JsonObject:
     """Encode the cache mark of a tool, for servers that accept it."""
     return encode_cache_control(tool.cache, losses) if tool.cache and "FunctionTool.cache" in losses.also_holds else {}
+
+
+def _add_required(function: JsonObject, rules: DialectRules, losses: Ledger) -> None:
+    """Add the fields of a function without which the server rejects it."""
+    values: JsonObject = {"parameters": {"type": "object", "properties": {}}, "description": ""}
+    for name in sorted(rules.required_in_functions - function.keys()):
+        losses.added_in(function, name, values[name], f"{rules.server} requires it in each function")
 
 
 def _decode_custom(raw: JsonObject, src: str, outer: JsonObject | None) -> ir.CustomTool:

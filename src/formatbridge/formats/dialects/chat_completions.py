@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from formatbridge.dialect import DialectRules, MediaSource
+from formatbridge.formats.dialects.sources import sources_of_fields
 
 _FIELDS_OF_OTHER_SERVERS = frozenset(
     {"top_k", "enable_thinking", "thinking", "thinking_budget", "reasoning", "chat_template_kwargs"}
@@ -15,6 +16,10 @@ _OPENAI_MEDIA: frozenset[MediaSource] = frozenset({"image_url", "image_data", "a
 _IMAGES: frozenset[MediaSource] = frozenset({"image_url", "image_data"})
 _IMAGES_AND_VIDEOS: frozenset[MediaSource] = frozenset({"image_url", "image_data", "video_url", "video_data"})
 _WEB_SEARCH = frozenset({"web_search_options"})
+_OF_OPENAI = frozenset({
+    "audio", "modalities", "moderation", "prediction", "prompt_cache_options", "prompt_cache_retention", "safety_identifier",
+})  # fmt: skip
+"""Fields of OpenAI's server that the types of other servers do not have."""
 _WHY_NO_CACHE_MARKS = (
     "the server's documentation does not mention cache marks; "
     "prompt_cache_breakpoint is a field of OpenAI (openai-python, types/chat)"
@@ -31,23 +36,23 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         server="OpenAI",
         rejects=_FIELDS_OF_OTHER_SERVERS,
         media=_OPENAI_MEDIA,
-        sources={
-            "rejects": "teabranch/open-responses-server#41",
-            "rejects.top_k": "xlinx/sd-webui-decadetw-auto-prompt-llm#29",
-            "rejects.enable_thinking": "CherryHQ/cherry-studio#6155",
-            "rejects.thinking": "nashsu/llm_wiki#336",
-            "media": "github.com/openai/openai-python src/openai/types/chat/chat_completion_content_part_param.py",
-        },
+        sources=sources_of_fields({
+            "teabranch/open-responses-server#41": "rejects",
+            "xlinx/sd-webui-decadetw-auto-prompt-llm#29": "rejects.top_k",
+            "CherryHQ/cherry-studio#6155": "rejects.enable_thinking",
+            "nashsu/llm_wiki#336": "rejects.thinking",
+            "github.com/openai/openai-python src/openai/types/chat/chat_completion_content_part_param.py": "media",
+        }),
     ),
     "azure": DialectRules(
         server="Azure OpenAI",
         rejects=_FIELDS_OF_OTHER_SERVERS | {"web_search_options"},
         media=_OPENAI_MEDIA,
-        sources={
-            "rejects": "quarkiverse/quarkus-langchain4j#285, openai/openai-python#1469",
-            "rejects.web_search_options": "microsoft/agent-framework#3629, microsoft/agent-framework#6225",
-            "media": "github.com/openai/openai-python src/openai/types/chat/chat_completion_content_part_param.py",
-        },
+        sources=sources_of_fields({
+            "quarkiverse/quarkus-langchain4j#285, openai/openai-python#1469": "rejects",
+            "microsoft/agent-framework#3629, microsoft/agent-framework#6225": "rejects.web_search_options",
+            "github.com/openai/openai-python src/openai/types/chat/chat_completion_content_part_param.py": "media",
+        }),
     ),
     "cerebras": DialectRules(
         server="Cerebras",
@@ -55,7 +60,8 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         rejects=frozenset({
             "frequency_penalty", "presence_penalty", "logit_bias", "parallel_tool_calls", "service_tier",
             "reasoning", "enable_thinking", "chat_template_kwargs", "web_search_options", "store", "prompt_cache_key", "verbosity",
-        }),
+            "metadata",
+        }) | _OF_OPENAI,
         developer_role=False,
         legacy_functions=False,
         custom_tools=False,
@@ -63,24 +69,22 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         efforts=frozenset({"none", "low", "medium", "high"}),
         reasoning_history="reasoning",
         rejects_in_messages=frozenset({"assistant.reasoning_content"}),
-        sources={
-            "cache_marks": _WHY_NO_CACHE_MARKS,
-            "rejects_in_messages": "QwenLM/qwen-code#11045",
-            "rejects": "inference-docs.cerebras.ai/resources/openai, Currently Unsupported OpenAI Features",
-            "rejects.reasoning": "QwenLM/qwen-code#11045",
-            "rejects.enable_thinking": "QwenLM/qwen-code#11045",
-            "rejects.chat_template_kwargs": "huggingface/speech-to-speech#323",
-            "rejects.store": "Gitlawb/openclaude#740",
-            "rejects.prompt_cache_key": "github.com/Cerebras/cerebras-cloud-sdk-python, types/chat/completion_create_params.py",
-            "rejects.verbosity": "github.com/Cerebras/cerebras-cloud-sdk-python, types/chat/completion_create_params.py",
-            "rejects.web_search_options": "github.com/Cerebras/cerebras-cloud-sdk-python, types/chat/completion_create_params.py",
-            "developer_role": "inference-docs.cerebras.ai/resources/openai, Developer role",
-            "legacy_functions": "inference-docs.cerebras.ai/resources/openai, Developer role",
-            "custom_tools": "github.com/Cerebras/cerebras-cloud-sdk-python, types/chat/completion_create_params.py",
-            "server_tools": "github.com/Cerebras/cerebras-cloud-sdk-python, types/chat/completion_create_params.py",
-            "efforts": "github.com/Cerebras/cerebras-cloud-sdk-python, types/chat/completion_create_params.py",
-            "reasoning_history": "QwenLM/qwen-code#11045, proxysoul/Empryo#209",
-        },
+        allowed_tools=False,
+        refusals=False,
+        media=_IMAGES,
+        sources=sources_of_fields({
+            "github.com/Cerebras/cerebras-cloud-sdk-python, types/chat/completion_create_params.py": (
+                "rejects.metadata rejects.audio allowed_tools refusals media rejects.prompt_cache_key "
+                "rejects.verbosity rejects.web_search_options custom_tools server_tools efforts"
+            ),
+            _WHY_NO_CACHE_MARKS: "cache_marks",
+            "QwenLM/qwen-code#11045": "rejects_in_messages rejects.reasoning rejects.enable_thinking",
+            "inference-docs.cerebras.ai/resources/openai, Currently Unsupported OpenAI Features": "rejects",
+            "huggingface/speech-to-speech#323": "rejects.chat_template_kwargs",
+            "Gitlawb/openclaude#740": "rejects.store",
+            "inference-docs.cerebras.ai/resources/openai, Developer role": "developer_role legacy_functions",
+            "QwenLM/qwen-code#11045, proxysoul/Empryo#209": "reasoning_history",
+        }),
     ),
     "deepseek": DialectRules(
         server="DeepSeek",
@@ -97,40 +101,44 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         reasoning_history="required",
         media=frozenset(),
         output_formats=frozenset({"json_object"}),
-        sources={
-            "cache_marks": _WHY_NO_CACHE_MARKS,
-            "names": _PI_AGENT,
-            "ignores": "api-docs.deepseek.com/api/create-chat-completion",
-            "developer_role": "earendil-works/pi#1048",
-            "legacy_functions": "earendil-works/pi#1048",
-            "custom_tools": _PI_AGENT,
-            "server_tools": _PI_AGENT,
-            "allowed_tools": _PI_AGENT,
-            "forced_call_excludes_reasoning": "deepseek-ai/DeepSeek-V3#1376",
-            "reasoning_control": "api-docs.deepseek.com/guides/thinking_mode",
-            "reasoning_history": "api-docs.deepseek.com/guides/thinking_mode, Tool Calls; anomalyco/opencode#24722",
-            "media": "rikkahub/rikkahub#1433",
-            "output_formats": "llm-exe/llm-exe#662",
-        },
+        sources=sources_of_fields({
+            _WHY_NO_CACHE_MARKS: "cache_marks",
+            _PI_AGENT: "names custom_tools server_tools allowed_tools",
+            "api-docs.deepseek.com/api/create-chat-completion": "ignores",
+            "earendil-works/pi#1048": "developer_role legacy_functions",
+            "deepseek-ai/DeepSeek-V3#1376": "forced_call_excludes_reasoning",
+            "api-docs.deepseek.com/guides/thinking_mode": "reasoning_control",
+            "api-docs.deepseek.com/guides/thinking_mode, Tool Calls; anomalyco/opencode#24722": "reasoning_history",
+            "rikkahub/rikkahub#1433": "media",
+            "llm-exe/llm-exe#662": "output_formats",
+        }),
     ),
     "fireworks": DialectRules(
         server="Fireworks",
         cache_marks="none",
         reads=frozenset({"top_k"}),
         custom_tools=False,
-        server_tools=frozenset({"web_search"}),
+        server_tools=frozenset(),
         reasoning_control="thinking_or_effort",
         efforts=frozenset({"none", "low", "medium", "high"}),
         media=_IMAGES_AND_VIDEOS,
-        sources={"cache_marks": _WHY_NO_CACHE_MARKS} | dict.fromkeys(
-            ("reads", "custom_tools", "server_tools", "reasoning_control", "efforts", "media"),
-            "pypi.org/project/fireworks-ai, types/chat/completion_create_params.py",
-        ),
+        ignores=_WEB_SEARCH | _OF_OPENAI | {"store", "verbosity"},
+        allowed_tools=False,
+        refusals=False,
+        tiers=frozenset({"auto", "default", "flex", "priority"}),
+        sources=sources_of_fields({
+            "pypi.org/project/fireworks-ai, types/chat/completion_create_params.py": (
+                "refusals ignores allowed_tools tiers reads custom_tools server_tools reasoning_control efforts media"
+            ),
+            _WHY_NO_CACHE_MARKS: "cache_marks",
+        }),
     ),
     "groq": DialectRules(
         server="Groq",
         cache_marks="none",
-        rejects=frozenset({"logprobs", "top_logprobs", "logit_bias", "n", "web_search_options", "prompt_cache_key", "verbosity"}),
+        rejects=frozenset({
+            "logprobs", "top_logprobs", "logit_bias", "n", "web_search_options", "prompt_cache_key", "verbosity",
+        }) | _OF_OPENAI,
         ignores=frozenset({"store", "metadata", "frequency_penalty", "presence_penalty"}),
         rejects_in_messages=frozenset({
             "system.name", "developer.name", "user.name", "assistant.name", "assistant.reasoning_content",
@@ -140,21 +148,25 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         most_tools=128,
         efforts=frozenset({"none", "default", "low", "medium", "high"}),
         reasoning_history="reasoning",
-        sources={
-            "cache_marks": _WHY_NO_CACHE_MARKS,
-            "efforts": "github.com/groq/groq-python src/groq/types/chat/completion_create_params.py",
-            "rejects": "console.groq.com/docs/openai, Currently Unsupported OpenAI Features",
-            "rejects.prompt_cache_key": "eigent-ai/eigent#1827, sipeed/picoclaw#1196",
-            "rejects.verbosity": "CherryHQ/cherry-studio#11435",
-            "rejects.web_search_options": "github.com/groq/groq-python src/groq/types/chat/completion_create_params.py, search_settings",
-            "ignores": "github.com/groq/groq-python src/groq/types/chat/completion_create_params.py",
-            "rejects_in_messages": "console.groq.com/docs/openai, Currently Unsupported OpenAI Features",
-            "rejects_in_messages.assistant.reasoning_content": "janhq/jan#8136",
-            "custom_tools": "github.com/groq/groq-python src/groq/types/chat/completion_create_params.py",
-            "server_tools": "github.com/groq/groq-python src/groq/types/chat/completion_create_params.py",
-            "most_tools": "github.com/groq/groq-python src/groq/types/chat/completion_create_params.py",
-            "reasoning_history": "janhq/jan#8136, vercel/ai#8057",
-        },
+        allowed_tools=False,
+        refusals=False,
+        media=_IMAGES,
+        tiers=frozenset({"auto", "on_demand", "flex", "performance"}),
+        sources=sources_of_fields({
+            "github.com/groq/groq-python src/groq/types/chat/completion_create_params.py": (
+                "rejects.audio allowed_tools refusals media tiers efforts ignores custom_tools server_tools "
+                "most_tools"
+            ),
+            _WHY_NO_CACHE_MARKS: "cache_marks",
+            "console.groq.com/docs/openai, Currently Unsupported OpenAI Features": "rejects rejects_in_messages",
+            "eigent-ai/eigent#1827, sipeed/picoclaw#1196": "rejects.prompt_cache_key",
+            "CherryHQ/cherry-studio#11435": "rejects.verbosity",
+            "github.com/groq/groq-python src/groq/types/chat/completion_create_params.py, search_settings": (
+                "rejects.web_search_options"
+            ),
+            "janhq/jan#8136": "rejects_in_messages.assistant.reasoning_content",
+            "janhq/jan#8136, vercel/ai#8057": "reasoning_history",
+        }),
     ),
     "huggingface": DialectRules(
         server="Hugging Face",
@@ -165,19 +177,21 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         server_tools=frozenset(),
         most_stops=4,
         media=_IMAGES,
-        sources={"cache_marks": _WHY_NO_CACHE_MARKS} | dict.fromkeys(
-            ("names", "ignores", "custom_tools", "server_tools", "most_stops", "media"),
-            "github.com/huggingface/huggingface_hub src/huggingface_hub/inference/_generated/types/chat_completion.py",
-        ),
+        sources=sources_of_fields({
+            _WHY_NO_CACHE_MARKS: "cache_marks",
+            "github.com/huggingface/huggingface_hub src/huggingface_hub/inference/_generated/types/chat_completion.py": (
+                "names ignores custom_tools server_tools most_stops media"
+            ),
+        }),
     ),
     "litellm": DialectRules(
         server="LiteLLM",
         cache_marks="cache_control",
         reasoning_control="thinking_or_effort",
-        sources={
-            "cache_marks": "docs.litellm.ai/docs/completion/prompt_caching",
-            "reasoning_control": "docs.litellm.ai/docs/reasoning_content",
-        },
+        sources=sources_of_fields({
+            "docs.litellm.ai/docs/completion/prompt_caching": "cache_marks",
+            "docs.litellm.ai/docs/reasoning_content": "reasoning_control",
+        }),
     ),
     "llamacpp": DialectRules(
         server="llama.cpp",
@@ -188,15 +202,20 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         server_tools=frozenset(),
         reasoning_control="enable_thinking_kwarg",
         media=frozenset({"image_url", "image_data", "audio_data"}),
-        sources={
-            "cache_marks": _WHY_NO_CACHE_MARKS,
-            "ignores": "github.com/ggml-org/llama.cpp tools/server/README.md",
-            "custom_tools": "github.com/ggml-org/llama.cpp common/chat.cpp, common_chat_tools_parse_oaicompat",
-            "server_tools": "github.com/ggml-org/llama.cpp common/chat.cpp, common_chat_tools_parse_oaicompat",
-            "reads": "github.com/ggml-org/llama.cpp tools/server/README.md",
-            "reasoning_control": "huggingface/pi-llama#2",
-            "media": "ggml-org/llama.cpp#17700",
-        },
+        names=_MAX_TOKENS,
+        developer_role=False,
+        legacy_functions=False,
+        allowed_tools=False,
+        sources=sources_of_fields({
+            "abetlen/llama-cpp-python llama_cpp/server/types.py, CreateChatCompletionRequest": "names",
+            "abetlen/llama-cpp-python llama_cpp/llama_types.py, ChatCompletionRequestMessage": "developer_role legacy_functions",
+            "abetlen/llama-cpp-python llama_cpp/llama_types.py, ChatCompletionToolChoiceOption": "allowed_tools",
+            _WHY_NO_CACHE_MARKS: "cache_marks",
+            "github.com/ggml-org/llama.cpp tools/server/README.md": "ignores reads",
+            "github.com/ggml-org/llama.cpp common/chat.cpp, common_chat_tools_parse_oaicompat": "custom_tools server_tools",
+            "huggingface/pi-llama#2": "reasoning_control",
+            "ggml-org/llama.cpp#17700": "media",
+        }),
     ),
     "lmstudio": DialectRules(
         server="LM Studio",
@@ -209,17 +228,13 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         allowed_tools=False,
         tool_modes=frozenset({"auto", "none", "required"}),
         output_formats=frozenset({"json_schema"}),
-        sources={
-            "cache_marks": _WHY_NO_CACHE_MARKS,
-            "names": "lmstudio.ai/docs/developer/openai-compat/chat-completions, Supported payload parameters",
-            "ignores": "lmstudio.ai/docs/developer/openai-compat/chat-completions, Supported payload parameters",
-            "reads": "lmstudio.ai/docs/developer/openai-compat/chat-completions, Supported payload parameters",
-            "custom_tools": "lmstudio.ai/docs/developer/openai-compat/tools",
-            "server_tools": "lmstudio.ai/docs/developer/openai-compat/tools",
-            "allowed_tools": "lmstudio-ai/lmstudio-bug-tracker#670",
-            "tool_modes": "lmstudio-ai/lmstudio-bug-tracker#670",
-            "output_formats": "lmstudio-ai/lmstudio-bug-tracker#189",
-        },
+        sources=sources_of_fields({
+            _WHY_NO_CACHE_MARKS: "cache_marks",
+            "lmstudio.ai/docs/developer/openai-compat/chat-completions, Supported payload parameters": "names ignores reads",
+            "lmstudio.ai/docs/developer/openai-compat/tools": "custom_tools server_tools",
+            "lmstudio-ai/lmstudio-bug-tracker#670": "allowed_tools tool_modes",
+            "lmstudio-ai/lmstudio-bug-tracker#189": "output_formats",
+        }),
     ),
     "minimax": DialectRules(
         server="MiniMax",
@@ -233,18 +248,16 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         server_tools=frozenset({"web_search"}),
         reasoning_control="thinking_adaptive",
         output_formats=frozenset(),
-        sources={
-            "cache_marks": _WHY_NO_CACHE_MARKS,
-            "rejects": "platform.minimax.io/docs/api-reference/text-openai-api, Important Note",
-            "developer_role": "openclaw/openclaw#3022",
-            "legacy_functions": "openclaw/openclaw#3022",
-            "later_instructions": "MiniMax-AI/MiniMax-M2#27",
-            "single_instruction": "openclaw/openclaw#19386, MiniMax-AI/MiniMax-M2#51",
-            "custom_tools": "platform.minimax.io/docs/api-reference/text-openai-api",
-            "server_tools": "platform.minimax.io/docs/api-reference/text-openai-api",
-            "reasoning_control": "CherryHQ/cherry-studio#15787, NousResearch/hermes-agent#46648",
-            "output_formats": "MiniMax-AI/MiniMax-M2.5#4",
-        },
+        sources=sources_of_fields({
+            _WHY_NO_CACHE_MARKS: "cache_marks",
+            "platform.minimax.io/docs/api-reference/text-openai-api, Important Note": "rejects",
+            "openclaw/openclaw#3022": "developer_role legacy_functions",
+            "MiniMax-AI/MiniMax-M2#27": "later_instructions",
+            "openclaw/openclaw#19386, MiniMax-AI/MiniMax-M2#51": "single_instruction",
+            "platform.minimax.io/docs/api-reference/text-openai-api": "custom_tools server_tools",
+            "CherryHQ/cherry-studio#15787, NousResearch/hermes-agent#46648": "reasoning_control",
+            "MiniMax-AI/MiniMax-M2.5#4": "output_formats",
+        }),
     ),
     "mistral": DialectRules(
         server="Mistral",
@@ -273,28 +286,27 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         refusals=False,
         media=frozenset({"image_url", "image_data", "audio_url", "audio_data", "document_url", "document_data"}),
         document_part="document_url",
-        sources={
-            "cache_marks": _WHY_NO_CACHE_MARKS,
-            "document_part": "github.com/mistralai/client-python, DocumentURLChunk",
-            "names": "github.com/mistralai/client-python, ChatCompletionRequest",
-            "rejects": "github.com/mistralai/client-python, ChatCompletionRequest; editor-code-assistant/eca#231",
-            "rejects.store": "Gitlawb/openclaude#739",
-            "rejects.stream_options": "posit-dev/chatlas#145",
-            "reads": "github.com/mistralai/client-python, ChatCompletionRequest",
-            "rejects_in_messages": "nomtek/mistralai_client_dart#44; github.com/mistralai/client-python, AssistantMessage",
-            "developer_role": "github.com/mistralai/client-python, ChatCompletionRequest",
-            "legacy_functions": "github.com/mistralai/client-python, ChatCompletionRequest",
-            "custom_tools": "github.com/mistralai/client-python, Tool",
-            "server_tools": "github.com/mistralai/client-python, Tool",
-            "allowed_tools": "github.com/mistralai/client-python, ToolChoice",
-            "required_word": "kyaukyuai/gpt-all-star#670",
-            "user_after_result": "datapizza-labs/datapizza-ai#98, mistralai/mistral-vibe#578",
-            "prefill_field": "github.com/mistralai/client-python, AssistantMessage; langchain-ai/langchain#28846",
-            "call_id_length": "langchain-ai/langchain#24668",
-            "reasoning_history": "github.com/mistralai/client-python, ThinkChunk",
-            "refusals": "github.com/mistralai/client-python, AssistantMessage",
-            "media": "github.com/mistralai/client-python, ContentChunk",
-        },
+        required_in_functions=frozenset({"parameters"}),
+        tiers=frozenset({"auto", "standard_only"}),
+        sources=sources_of_fields({
+            "github.com/mistralai/client-python, Function": "required_in_functions",
+            "github.com/mistralai/client-python, ChatCompletionRequest": "tiers names reads developer_role legacy_functions",
+            _WHY_NO_CACHE_MARKS: "cache_marks",
+            "github.com/mistralai/client-python, DocumentURLChunk": "document_part",
+            "github.com/mistralai/client-python, ChatCompletionRequest; editor-code-assistant/eca#231": "rejects",
+            "Gitlawb/openclaude#739": "rejects.store",
+            "posit-dev/chatlas#145": "rejects.stream_options",
+            "nomtek/mistralai_client_dart#44; github.com/mistralai/client-python, AssistantMessage": "rejects_in_messages",
+            "github.com/mistralai/client-python, Tool": "custom_tools server_tools",
+            "github.com/mistralai/client-python, ToolChoice": "allowed_tools",
+            "kyaukyuai/gpt-all-star#670": "required_word",
+            "datapizza-labs/datapizza-ai#98, mistralai/mistral-vibe#578": "user_after_result",
+            "github.com/mistralai/client-python, AssistantMessage; langchain-ai/langchain#28846": "prefill_field",
+            "langchain-ai/langchain#24668": "call_id_length",
+            "github.com/mistralai/client-python, ThinkChunk": "reasoning_history",
+            "github.com/mistralai/client-python, AssistantMessage": "refusals",
+            "github.com/mistralai/client-python, ContentChunk": "media",
+        }),
     ),
     "moonshot": DialectRules(
         server="Moonshot",
@@ -310,20 +322,17 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         reasoning_control="thinking_type_or_effort",
         reasoning_history="required",
         media=frozenset({"image_data", "video_data"}),
-        sources={
-            "cache_marks": _WHY_NO_CACHE_MARKS,
-            "ignores": "platform.moonshot.cn/docs/guide/use-web-search",
-            "developer_role": _PI_AGENT,
-            "legacy_functions": _PI_AGENT,
-            "custom_tools": "platform.moonshot.cn/docs/guide/use-web-search, builtin_function",
-            "server_tools": "platform.moonshot.cn/docs/guide/use-web-search, builtin_function",
-            "strict_tools": _PI_AGENT,
-            "allowed_tools": "can1357/oh-my-pi#827",
-            "tool_modes": "can1357/oh-my-pi#827, UKGovernmentBEIS/inspect_ai#5152",
-            "reasoning_control": "HKUDS/nanobot#3939",
-            "reasoning_history": "continuedev/continue#11600",
-            "media": "platform.kimi.ai/docs/api/chat",
-        },
+        sources=sources_of_fields({
+            _WHY_NO_CACHE_MARKS: "cache_marks",
+            "platform.moonshot.cn/docs/guide/use-web-search": "ignores",
+            _PI_AGENT: "developer_role legacy_functions strict_tools",
+            "platform.moonshot.cn/docs/guide/use-web-search, builtin_function": "custom_tools server_tools",
+            "can1357/oh-my-pi#827": "allowed_tools",
+            "can1357/oh-my-pi#827, UKGovernmentBEIS/inspect_ai#5152": "tool_modes",
+            "HKUDS/nanobot#3939": "reasoning_control",
+            "continuedev/continue#11600": "reasoning_history",
+            "platform.kimi.ai/docs/api/chat": "media",
+        }),
     ),
     "ollama": DialectRules(
         server="Ollama",
@@ -335,17 +344,11 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         efforts=frozenset({"none", "low", "medium", "high", "max"}),
         reasoning_history="reasoning",
         media=frozenset({"image_data"}),
-        sources={
-            "cache_marks": _WHY_NO_CACHE_MARKS,
-            "names": _OLLAMA,
-            "ignores": "docs.ollama.com/api/openai-compatibility, Supported request fields",
-            "ignores.web_search_options": _OLLAMA,
-            "custom_tools": _OLLAMA,
-            "server_tools": _OLLAMA,
-            "efforts": _OLLAMA,
-            "reasoning_history": _OLLAMA,
-            "media": _OLLAMA,
-        },
+        sources=sources_of_fields({
+            _WHY_NO_CACHE_MARKS: "cache_marks",
+            _OLLAMA: "names ignores.web_search_options custom_tools server_tools efforts reasoning_history media",
+            "docs.ollama.com/api/openai-compatibility, Supported request fields": "ignores",
+        }),
     ),
     "openrouter": DialectRules(
         server="OpenRouter",
@@ -355,14 +358,14 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         cache_marks="cache_control",
         reasoning_control="reasoning",
         reasoning_history="reasoning",
-        sources={
-            "reads": "openrouter.ai/docs/api-reference/parameters, Top K",
-            "custom_tools": "openrouter.ai/docs/client-sdks/typescript, ChatFunctionTool",
-            "allowed_tools": "openrouter.ai/docs/client-sdks/typescript, ChatToolChoice",
-            "cache_marks": "openrouter.ai/docs/client-sdks/typescript/models/anthropiccachecontroldirective",
-            "reasoning_control": "openrouter.ai/docs/use-cases/reasoning-tokens, Controlling Reasoning Tokens",
-            "reasoning_history": "openrouter.ai/docs/client-sdks/typescript, ChatAssistantMessage",
-        },
+        sources=sources_of_fields({
+            "openrouter.ai/docs/api-reference/parameters, Top K": "reads",
+            "openrouter.ai/docs/client-sdks/typescript, ChatFunctionTool": "custom_tools",
+            "openrouter.ai/docs/client-sdks/typescript, ChatToolChoice": "allowed_tools",
+            "openrouter.ai/docs/client-sdks/typescript/models/anthropiccachecontroldirective": "cache_marks",
+            "openrouter.ai/docs/use-cases/reasoning-tokens, Controlling Reasoning Tokens": "reasoning_control",
+            "openrouter.ai/docs/client-sdks/typescript, ChatAssistantMessage": "reasoning_history",
+        }),
     ),
     "perplexity": DialectRules(
         server="Perplexity",
@@ -375,23 +378,25 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         alternating_turns=True,
         later_instructions=False,
         allowed_tools=False,
+        refusals=False,
         tool_modes=frozenset({"auto", "none", "required"}),
         media=_IMAGES_AND_VIDEOS | {"document_url", "document_data"},
         document_part="file_url",
-        sources={
-            "cache_marks": _WHY_NO_CACHE_MARKS,
-            "document_part": "pypi.org/project/perplexityai, types/shared_params/chat_message_input.py",
-            "names": "pypi.org/project/perplexityai, types/chat/completion_create_params.py",
-            "reads": "pypi.org/project/perplexityai, types/chat/completion_create_params.py",
-            "developer_role": "pypi.org/project/perplexityai, types/shared_params/chat_message_input.py",
-            "custom_tools": "pypi.org/project/perplexityai, types/chat/completion_create_params.py",
-            "efforts": "pypi.org/project/perplexityai, types/chat/completion_create_params.py",
-            "alternating_turns": "perplexityai/api-discussion#265",
-            "later_instructions": "edenai/edenai-apis#144",
-            "allowed_tools": "pypi.org/project/perplexityai, types/chat/completion_create_params.py",
-            "tool_modes": "pypi.org/project/perplexityai, types/chat/completion_create_params.py",
-            "media": "pypi.org/project/perplexityai, types/shared_params/chat_message_input.py",
-        },
+        ignores=_OF_OPENAI | {"metadata", "prompt_cache_key", "seed", "service_tier", "store", "user", "verbosity"},
+        output_formats=frozenset({"json_schema"}),
+        required_in_functions=frozenset({"description", "parameters"}),
+        sources=sources_of_fields({
+            "pypi.org/project/perplexityai, types/chat/completion_create_params.py": (
+                "ignores output_formats required_in_functions names reads custom_tools efforts allowed_tools "
+                "tool_modes"
+            ),
+            _WHY_NO_CACHE_MARKS: "cache_marks",
+            "pypi.org/project/perplexityai, types/shared_params/chat_message_input.py": (
+                "refusals document_part developer_role media"
+            ),
+            "perplexityai/api-discussion#265": "alternating_turns",
+            "edenai/edenai-apis#144": "later_instructions",
+        }),
     ),
     "qwen": DialectRules(
         server="Qwen",
@@ -408,26 +413,24 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         forced_call_excludes_reasoning=True,
         reasoning_control="enable_thinking",
         media=_IMAGES_AND_VIDEOS,
-        sources={
-            "cache_marks": _WHY_NO_CACHE_MARKS,
-            "ignores": "docs.qwencloud.com/api-reference/chat/openai-chat, enable_search",
-            "reads": "docs.qwencloud.com/api-reference/chat/openai-chat",
-            "developer_role": "mcowger/plexus#77",
-            "legacy_functions": "mcowger/plexus#77",
-            "later_instructions": "docs.qwencloud.com/api-reference/chat/openai-chat, System Message",
-            "custom_tools": "alibabacloud.com/help/en/model-studio/qwen-api-via-openai-chat-completions, tools",
-            "server_tools": "alibabacloud.com/help/en/model-studio/qwen-api-via-openai-chat-completions, tools",
-            "tool_modes": "pydantic/pydantic-ai#1265",
-            "allowed_tools": "docs.qwencloud.com/api-reference/chat/openai-chat, tool_choice",
-            "forced_call_excludes_reasoning": "QwenLM/qwen-code#7659, cloudwego/eino#994",
-            "reasoning_control": "help.aliyun.com/en/model-studio/deep-thinking",
-            "media": "QwenLM/qwen-code#1888",
-        },
+        sources=sources_of_fields({
+            _WHY_NO_CACHE_MARKS: "cache_marks",
+            "docs.qwencloud.com/api-reference/chat/openai-chat, enable_search": "ignores",
+            "docs.qwencloud.com/api-reference/chat/openai-chat": "reads",
+            "mcowger/plexus#77": "developer_role legacy_functions",
+            "docs.qwencloud.com/api-reference/chat/openai-chat, System Message": "later_instructions",
+            "alibabacloud.com/help/en/model-studio/qwen-api-via-openai-chat-completions, tools": "custom_tools server_tools",
+            "pydantic/pydantic-ai#1265": "tool_modes",
+            "docs.qwencloud.com/api-reference/chat/openai-chat, tool_choice": "allowed_tools",
+            "QwenLM/qwen-code#7659, cloudwego/eino#994": "forced_call_excludes_reasoning",
+            "help.aliyun.com/en/model-studio/deep-thinking": "reasoning_control",
+            "QwenLM/qwen-code#1888": "media",
+        }),
     ),
     "sglang": DialectRules(
         server="SGLang",
         cache_marks="none",
-        ignores=_WEB_SEARCH,
+        ignores=_WEB_SEARCH | _OF_OPENAI | {"metadata", "prompt_cache_key", "service_tier", "store", "verbosity"},
         reads=frozenset({"top_k"}),
         developer_role=False,
         legacy_functions=False,
@@ -436,19 +439,25 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         allowed_tools=False,
         reasoning_control="kwarg_or_effort",
         media=frozenset({"image_url", "image_data", "video_url", "video_data", "audio_url", "audio_data"}),
-        sources={
-            "cache_marks": _WHY_NO_CACHE_MARKS,
-            "developer_role": "sgl-project/sglang#40082",
-            "legacy_functions": "sgl-project/sglang#40082",
-            "reasoning_control": f"docs.sglang.io/advanced_features/separate_reasoning; {_SGLANG}",
-        }
-        | dict.fromkeys(("ignores", "reads", "custom_tools", "server_tools", "allowed_tools", "media"), _SGLANG),
+        refusals=False,
+        nulls=False,
+        efforts=frozenset({"none", "minimal", "low", "medium", "high", "xhigh", "max"}),
+        sources=sources_of_fields({
+            _WHY_NO_CACHE_MARKS: "cache_marks",
+            "sgl-project/sglang#40082": "developer_role legacy_functions",
+            f"docs.sglang.io/advanced_features/separate_reasoning; {_SGLANG}": (
+                "reasoning_control"
+            ),
+            _SGLANG: "ignores reads custom_tools server_tools allowed_tools media refusals nulls efforts",
+        }),
     ),
     "together": DialectRules(
         server="Together",
         cache_marks="none",
         names=_MAX_TOKENS,
-        ignores=_WEB_SEARCH,
+        ignores=_WEB_SEARCH | _OF_OPENAI | {
+            "metadata", "parallel_tool_calls", "prompt_cache_key", "service_tier", "store", "user", "verbosity",
+        },
         reads=frozenset({"top_k"}),
         developer_role=False,
         legacy_functions=False,
@@ -458,30 +467,32 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         efforts=frozenset({"low", "medium", "high"}),
         counted_logprobs=True,
         media=frozenset({"image_url", "image_data", "video_url", "video_data", "audio_url", "audio_data"}),
-        sources={"cache_marks": _WHY_NO_CACHE_MARKS} | dict.fromkeys(
-            (
-                "names", "ignores", "reads", "developer_role", "legacy_functions", "custom_tools", "server_tools", "reasoning_control",
-                "efforts", "counted_logprobs", "media",
+        allowed_tools=False,
+        strict_tools=False,
+        sources=sources_of_fields({
+            "github.com/togethercomputer/together-py src/together/types/chat/completion_create_params.py": (
+                "allowed_tools strict_tools names ignores reads developer_role legacy_functions custom_tools "
+                "server_tools reasoning_control efforts counted_logprobs media"
             ),
-            "github.com/togethercomputer/together-py src/together/types/chat/completion_create_params.py",
-        ),
+            _WHY_NO_CACHE_MARKS: "cache_marks",
+        }),
     ),
     "vercel_gateway": DialectRules(
         server="Vercel AI Gateway",
         cache_marks="cache_control",
         reasoning_control="reasoning",
-        sources={
-            "cache_marks": "vercel.com/docs/ai-gateway/models-and-providers/automatic-caching",
-            "reasoning_control": "vercel.com/docs/ai-gateway/openai-compat/advanced",
-        },
+        sources=sources_of_fields({
+            "vercel.com/docs/ai-gateway/models-and-providers/automatic-caching": "cache_marks",
+            "vercel.com/docs/ai-gateway/openai-compat/advanced": "reasoning_control",
+        }),
     ),
     "vllm": DialectRules(
         server="vLLM",
         cache_marks="none",
         reads=frozenset({"top_k"}),
         ignores=frozenset({
-            "store", "metadata", "service_tier", "verbosity", "safety_identifier", "prompt_cache_key", "web_search_options",
-        }),
+            "store", "metadata", "service_tier", "verbosity", "prompt_cache_key", "web_search_options",
+        }) | _OF_OPENAI,
         developer_role=False,
         legacy_functions=False,
         custom_tools=False,
@@ -489,18 +500,15 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         allowed_tools=False,
         reasoning_control="kwarg_or_effort",
         reasoning_history="reasoning",
-        sources={
-            "cache_marks": _WHY_NO_CACHE_MARKS,
-            "reads": _VLLM,
-            "ignores": _VLLM,
-            "developer_role": "vllm-project/vllm#42407, ogx-ai/ogx#6069",
-            "legacy_functions": "vllm-project/vllm#42407, ogx-ai/ogx#6069",
-            "custom_tools": _VLLM,
-            "server_tools": _VLLM,
-            "allowed_tools": _VLLM,
-            "reasoning_history": "vllm-project/vllm#38488",
-            "reasoning_control": f"{_VLLM}; vllm-project/vllm#43401",
-        },
+        sources=sources_of_fields({
+            _WHY_NO_CACHE_MARKS: "cache_marks",
+            _VLLM: "reads ignores custom_tools server_tools allowed_tools",
+            "vllm-project/vllm#42407, ogx-ai/ogx#6069": "developer_role legacy_functions",
+            "vllm-project/vllm#38488": "reasoning_history",
+            f"{_VLLM}; vllm-project/vllm#43401": (
+                "reasoning_control"
+            ),
+        }),
     ),
     "xai": DialectRules(
         server="xAI",
@@ -512,16 +520,13 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         custom_tools=False,
         server_tools=frozenset({"live_search", "web_search"}),
         media=_IMAGES,
-        sources={
-            "cache_marks": _WHY_NO_CACHE_MARKS,
-            "rejects": "docs.x.ai/docs/guides/reasoning",
-            "ignores": _PI_AGENT,
-            "developer_role": _PI_AGENT,
-            "legacy_functions": _PI_AGENT,
-            "custom_tools": "docs.rs/xai-openapi src/tools.rs, Tool",
-            "server_tools": "docs.rs/xai-openapi src/tools.rs, Tool",
-            "media": "hexdocs.pm/req_llm/xai.html",
-        },
+        sources=sources_of_fields({
+            _WHY_NO_CACHE_MARKS: "cache_marks",
+            "docs.x.ai/docs/guides/reasoning": "rejects",
+            _PI_AGENT: "ignores developer_role legacy_functions",
+            "docs.rs/xai-openapi src/tools.rs, Tool": "custom_tools server_tools",
+            "hexdocs.pm/req_llm/xai.html": "media",
+        }),
     ),
     "zhipu": DialectRules(
         server="Zhipu",
@@ -539,22 +544,14 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         most_stops=1,
         reasoning_control="thinking_and_effort",
         output_formats=frozenset({"json_object"}),
-        sources={
-            "cache_marks": _WHY_NO_CACHE_MARKS,
-            "names": "docs.z.ai/api-reference/llm/chat-completion",
-            "rejects": _ZAI,
-            "ignores": _ZAI,
-            "rejects_in_messages": "java.agentscope.io/v2/en/integration/model/glm",
-            "developer_role": "mcowger/plexus#77",
-            "legacy_functions": "mcowger/plexus#77",
-            "custom_tools": "docs.z.ai/api-reference/llm/chat-completion",
-            "allowed_tools": "docs.z.ai/api-reference/llm/chat-completion",
-            "strict_tools": "java.agentscope.io/v2/en/integration/model/glm",
-            "tool_modes": "docs.z.ai/api-reference/llm/chat-completion",
-            "most_stops": "docs.z.ai/api-reference/llm/chat-completion",
-            "reasoning_control": "pypi.org/project/zai-sdk, types/chat/chat_completion.py",
-            "output_formats": "docs.z.ai/api-reference/llm/chat-completion",
-        },
+        sources=sources_of_fields({
+            _WHY_NO_CACHE_MARKS: "cache_marks",
+            "docs.z.ai/api-reference/llm/chat-completion": "names custom_tools allowed_tools tool_modes most_stops output_formats",
+            _ZAI: "rejects ignores",
+            "java.agentscope.io/v2/en/integration/model/glm": "rejects_in_messages strict_tools",
+            "mcowger/plexus#77": "developer_role legacy_functions",
+            "pypi.org/project/zai-sdk, types/chat/chat_completion.py": "reasoning_control",
+        }),
     ),
 }  # fmt: skip
 """Name of a dialect to its rules."""

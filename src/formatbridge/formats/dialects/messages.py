@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from formatbridge.dialect import DialectRules, MediaSource
+from formatbridge.formats.dialects.sources import sources_of_fields
 
 _DATA: frozenset[MediaSource] = frozenset({"image_data", "document_data"})
 _SYSTEM = "BerriAI/litellm#33807, BerriAI/litellm#32831: models before Claude Sonnet 5"
@@ -16,11 +17,13 @@ MESSAGES: Mapping[str, DialectRules] = {
         later_instructions=False,
         server_tools=frozenset(),
         media=_DATA,
-        sources={
-            "later_instructions": _SYSTEM,
-            "server_tools": "clauder-navi.com/articles/bedrock-claude-web",
-            "media": "anomalyco/opencode#46430",
-        },
+        sources=sources_of_fields(
+            {
+                _SYSTEM: "later_instructions",
+                "clauder-navi.com/articles/bedrock-claude-web": "server_tools",
+                "anomalyco/opencode#46430": "media",
+            }
+        ),
     ),
     "deepseek": DialectRules(
         server="DeepSeek",
@@ -29,13 +32,14 @@ MESSAGES: Mapping[str, DialectRules] = {
         forced_call_excludes_reasoning=True,
         media=frozenset(),
         cache_marks="none",
-        sources={
-            "later_instructions": "deepseek-ai/awesome-deepseek-integration#639, deepseek-ai/DeepSeek-V3#1370",
-            "forced_call_excludes_reasoning": "deepseek-ai/awesome-deepseek-integration#598, deepseek-ai/DeepSeek-V3#1376",
-            "ignores": "api-docs.deepseek.com/guides/anthropic_api, Anthropic API Compatibility Details",
-            "media": "api-docs.deepseek.com/guides/anthropic_api, Message Fields",
-            "cache_marks": "api-docs.deepseek.com/guides/anthropic_api, Message Fields",
-        },
+        sources=sources_of_fields(
+            {
+                "deepseek-ai/awesome-deepseek-integration#639, deepseek-ai/DeepSeek-V3#1370": "later_instructions",
+                "deepseek-ai/awesome-deepseek-integration#598, deepseek-ai/DeepSeek-V3#1376": "forced_call_excludes_reasoning",
+                "api-docs.deepseek.com/guides/anthropic_api, Anthropic API Compatibility Details": "ignores",
+                "api-docs.deepseek.com/guides/anthropic_api, Message Fields": "media cache_marks",
+            }
+        ),
     ),
     "minimax": DialectRules(
         server="MiniMax",
@@ -43,12 +47,14 @@ MESSAGES: Mapping[str, DialectRules] = {
         ignores=frozenset({"top_k", "stop_sequences", "service_tier", "mcp_servers", "context_management", "container"}),
         media=frozenset(),
         output_formats=frozenset(),
-        sources={
-            "later_instructions": "codexu/note-gen#918",
-            "output_formats": "decolua/9router#817",
-            "ignores": "platform.minimax.io/docs/api-reference/text-anthropic-api, Supported Parameters",
-            "media": "platform.minimax.io/docs/api-reference/text-anthropic-api, Messages Field Support",
-        },
+        sources=sources_of_fields(
+            {
+                "codexu/note-gen#918": "later_instructions",
+                "decolua/9router#817": "output_formats",
+                "platform.minimax.io/docs/api-reference/text-anthropic-api, Supported Parameters": "ignores",
+                "platform.minimax.io/docs/api-reference/text-anthropic-api, Messages Field Support": "media",
+            }
+        ),
     ),
     "moonshot": DialectRules(server="Moonshot"),
     "openrouter": DialectRules(server="OpenRouter"),
@@ -56,7 +62,12 @@ MESSAGES: Mapping[str, DialectRules] = {
         server="Vertex AI",
         later_instructions=False,
         media=_DATA,
-        sources={"later_instructions": _SYSTEM, "media": "anthropics/anthropic-sdk-typescript#1038"},
+        sources=sources_of_fields(
+            {
+                _SYSTEM: "later_instructions",
+                "anthropics/anthropic-sdk-typescript#1038": "media",
+            }
+        ),
     ),
     "zhipu": DialectRules(server="Zhipu"),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from formatbridge.dialect import DialectRules
+from formatbridge.formats.dialects.sources import sources_of_fields
 
 _VLLM_TOOLS = frozenset({
     "web_search", "code", "image_generation", "mcp", "file_search", "local_shell", "shell", "apply_patch", "computer_use_preview",
@@ -32,31 +33,27 @@ RESPONSES: Mapping[str, DialectRules] = {
         generated_images=False,
         refusals=False,
         cache_marks="none",
-        sources={
-            "efforts": "github.com/ollama/ollama openai/responses.go",
-            "output_formats": "github.com/ollama/ollama openai/responses.go",
-            "media": "github.com/ollama/ollama openai/responses.go",
-            "refusals": "github.com/ollama/ollama openai/responses.go",
-            "cache_marks": "github.com/ollama/ollama openai/responses.go",
-            "generated_images": "github.com/ollama/ollama openai/responses.go",
-            "rejects": "github.com/ollama/ollama openai/responses.go",
-            "ignores": "github.com/ollama/ollama openai/responses.go",
-            "later_configuration": "github.com/ollama/ollama openai/responses.go",
-            "item_types": "github.com/ollama/ollama openai/responses.go",
-            "custom_tools": "ollama/ollama#17673",
-            "namespaces": "ollama/ollama#17618, #18284",
-            "tool_search": "github.com/ollama/ollama openai/responses.go",
-            "server_tools": "github.com/ollama/ollama openai/responses.go",
-        },
+        sources=sources_of_fields(
+            {
+                "github.com/ollama/ollama openai/responses.go": (
+                    "efforts output_formats media refusals cache_marks generated_images rejects ignores "
+                    "later_configuration item_types tool_search server_tools"
+                ),
+                "ollama/ollama#17673": "custom_tools",
+                "ollama/ollama#17618, #18284": "namespaces",
+            }
+        ),
     ),
     "openrouter": DialectRules(
         server="OpenRouter",
         rejects=frozenset({"previous_response_id"}),
         namespaces=False,
-        sources={
-            "rejects": "openrouter.ai/docs/api_reference/responses/error-handling",
-            "namespaces": "openai/codex#18307, awsl-project/maxx#537",
-        },
+        sources=sources_of_fields(
+            {
+                "openrouter.ai/docs/api_reference/responses/error-handling": "rejects",
+                "openai/codex#18307, awsl-project/maxx#537": "namespaces",
+            }
+        ),
     ),
     "vllm": DialectRules(
         server="vLLM",
@@ -69,17 +66,14 @@ RESPONSES: Mapping[str, DialectRules] = {
         unsigned_reasoning=True,
         encrypted_reasoning=False,
         cache_marks="none",
-        sources={
-            "cache_marks": "github.com/vllm-project/vllm vllm/entrypoints/openai/responses/protocol.py",
-            "ignores": "github.com/vllm-project/vllm vllm/entrypoints/openai/responses/protocol.py",
-            "later_configuration": "vllm-project/vllm#42475",
-            "custom_tools": "github.com/vllm-project/vllm vllm/entrypoints/openai/responses/utils.py",
-            "namespaces": "vllm-project/vllm#46737, #49493",
-            "tool_search": "vllm-project/vllm#42475",
-            "server_tools": "vllm-project/vllm#42475",
-            "unsigned_reasoning": "github.com/vllm-project/vllm vllm/entrypoints/openai/responses/protocol.py",
-            "encrypted_reasoning": "github.com/vllm-project/vllm vllm/entrypoints/openai/responses/utils.py",
-        },
+        sources=sources_of_fields(
+            {
+                "github.com/vllm-project/vllm vllm/entrypoints/openai/responses/protocol.py": "cache_marks ignores unsigned_reasoning",
+                "vllm-project/vllm#42475": "later_configuration tool_search server_tools",
+                "github.com/vllm-project/vllm vllm/entrypoints/openai/responses/utils.py": "custom_tools encrypted_reasoning",
+                "vllm-project/vllm#46737, #49493": "namespaces",
+            }
+        ),
     ),
     "xai": DialectRules(
         server="xAI",
@@ -92,17 +86,15 @@ RESPONSES: Mapping[str, DialectRules] = {
         tool_types=dict.fromkeys(("web_search_preview", "web_search_preview_2025_03_11", "web_search_2025_08_26"), "web_search"),
         rejects_in_tools=frozenset({"external_web_access"}),
         cache_marks="none",
-        sources={
-            "cache_marks": "reference.langchain.com, XAIResponsesCreateParams",
-            "ignores": "reference.langchain.com, XAIResponsesCreateParams",
-            "later_configuration": "router-for-me/CLIProxyAPI#4434",
-            "custom_tools": "james-6-23/codex2api#516",
-            "namespaces": "maximhq/bifrost#5428",
-            "tool_search": "maximhq/bifrost#5428",
-            "server_tools": "maximhq/bifrost#5428",
-            "tool_types": "maximhq/bifrost#5428",
-            "rejects_in_tools": "NOirBRight/CodexHub#517",
-        },
+        sources=sources_of_fields(
+            {
+                "reference.langchain.com, XAIResponsesCreateParams": "cache_marks ignores",
+                "router-for-me/CLIProxyAPI#4434": "later_configuration",
+                "james-6-23/codex2api#516": "custom_tools",
+                "maximhq/bifrost#5428": "namespaces tool_search server_tools tool_types",
+                "NOirBRight/CodexHub#517": "rejects_in_tools",
+            }
+        ),
     ),
 }
 """Name of a dialect to its rules."""

@@ -12,6 +12,7 @@ from formatbridge.formats.responses.holds import drop_unheld, drop_unheld_in_ans
 from formatbridge.formats.responses.item_ids import ItemIds
 from formatbridge.formats.shared.media import bare_mime
 from formatbridge.formats.shared.parts import encode_mime
+from formatbridge.formats.shared.unique_names import legal_label
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.pointers import escape
@@ -152,7 +153,10 @@ def encode_server(server: ir.McpServer, losses: Ledger) -> JsonObject:
     # Anthropic Messages can disable single tools; ``allowed_tools`` lists the allowed ones only.
     for name in server.denied or ():
         losses.dropped(server, f"denied/{escape(name)}/enabled")
-    encoded: JsonObject = {"type": "mcp", "server_label": server.label}
+    label = legal_label(server.label)
+    if label != server.label:
+        losses.changed(server, "label", label, "renamed")
+    encoded: JsonObject = {"type": "mcp", "server_label": label}
     fields = {
         "server_url": server.url,
         "authorization": server.token,

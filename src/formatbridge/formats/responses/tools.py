@@ -22,6 +22,7 @@ from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.schemas import encode_strict
 from formatbridge.formats.shared.tool_selection import is_deferred
 from formatbridge.formats.shared.tools import encode_parameters
+from formatbridge.formats.shared.unique_names import legal_label
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import WHOLE_NODE, Ledger
@@ -356,5 +357,5 @@ def _encode_hosted_choices(tools: list[ir.Tool]) -> dict[str, JsonObject]:
                 if name is not None:
                     choices.setdefault(name, {"type": HOSTED[tool.family]})
         elif isinstance(tool, ir.McpServer):
-            choices.setdefault(tool.label, {"type": "mcp", "server_label": tool.label})
+            choices.setdefault(tool.label, {"type": "mcp", "server_label": legal_label(tool.label)})
     return choices

@@ -124,6 +124,11 @@ def drop_unread_fields(body: JsonObject, before: JsonObject, request: ir.Request
             losses.dropped(request, field, code_of(field, rules), severity=rule.severity)
     if rules.counted_logprobs and result.get("logprobs") is False:
         result = {key: value for key, value in result.items() if key != "logprobs"}
+    if rules.tiers is not None and result.get("service_tier") not in (None, *rules.tiers):
+        losses.dropped(request, "tier", "unsupported_by_server", severity="info")
+        result = {key: value for key, value in result.items() if key != "service_tier"}
+    if not rules.nulls:
+        result = {key: value for key, value in result.items() if value is not None}
     if rules.rejects_in_messages and isinstance(body.get("messages"), list):
         messages = [_without_unread(each, f"/messages/{index}", rules, losses) for index, each in enumerate(body["messages"])]
         if messages != body["messages"]:

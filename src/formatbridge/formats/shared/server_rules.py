@@ -224,33 +224,45 @@ def _adapt_part(part: ir.Part, rules: DialectRules, losses: Ledger, *, severity:
 
     Media in a tool result are a lesser loss: the conversation goes on, and one image in it must not reject every later turn of an agent.
     """
-    if isinstance(part, ir.Reasoning):
-        if rules.reasoning_history != "none" or not part.text:
+    adapted = _adapt_kind(part, rules, losses, severity)
+    if adapted is None:
+        return None
+    if rules.call_id_length is not None and isinstance(adapted, ir.ToolCall | ir.ToolResult):
+        adapted = _with_short_id(adapted, rules.call_id_length, losses)
+    if isinstance(adapted, ir.ToolResult) and adapted.content:
+        content = [inner for each in adapted.content if (inner := _adapt_part(each, rules, losses, severity="lossy")) is not None]
+        adapted = adapted if _is_same(content, adapted.content) else replace(adapted, content=content)
+    if rules.cache_marks == "none" and not isinstance(adapted, ir.Reasoning | ir.Refusal) and adapted.cache is not None:
+        losses.dropped(adapted.cache, code=_UNSUPPORTED, severity="info")
+        adapted = replace(adapted, cache=None)
+    return adapted
+
+
+def _adapt_kind(part: ir.Part, rules: DialectRules, losses: Ledger, severity: Severity) -> ir.Part | None:
+    """Return a part of a kind that the server reads: the part, or a text in its place; None if it has none."""
+    match part:
+        case ir.Reasoning():
+            is_read = rules.reasoning_history != "none" or not part.text
+        case ir.Refusal():
+            if not rules.refusals:
+                losses.changed(part, "", part.text, "flattened")
+                return ir.Text(part.text, part.src, id=part.id, extra=part.extra)
             return part
-        losses.dropped(part, code=_UNSUPPORTED)
-        return None
-    if isinstance(part, ir.Refusal) and not rules.refusals:
-        losses.changed(part, "", part.text, "flattened")
-        return ir.Text(part.text, part.src, id=part.id, extra=part.extra)
-    if rules.call_id_length is not None and isinstance(part, ir.ToolCall | ir.ToolResult):
-        part = _with_short_id(part, rules.call_id_length, losses)
-    if isinstance(part, ir.Hosted) and rules.server_tools is not None and part.family not in rules.server_tools:
-        losses.dropped(part, code=_UNSUPPORTED)
-        return None
-    if isinstance(part, ir.Opaque) and part.label == "document" and rules.media is not None and part.text is not None:
-        return part if any(source.startswith("document") for source in rules.media) else encode_opaque(part, losses)
-    if isinstance(part, ir.Media) and rules.media is not None and not _is_read(part, rules.media):
-        losses.dropped(part, code=_UNSUPPORTED, severity=severity)
-        return None
-    if isinstance(part, ir.ToolResult) and part.content:
-        content = [
-            adapted for inner in part.content if (adapted := _adapt_part(inner, rules, losses, severity="lossy")) is not None
-        ]
-        part = part if _is_same(content, part.content) else replace(part, content=content)
-    if rules.cache_marks == "none" and part.cache is not None:
-        losses.dropped(part.cache, code=_UNSUPPORTED, severity="info")
-        part = replace(part, cache=None)
-    return part
+        case ir.Hosted():
+            is_read = rules.server_tools is None or part.family in rules.server_tools
+        case ir.Opaque(label="document", text=str()) if not _reads_documents(rules):
+            return encode_opaque(part, losses)
+        case ir.Media():
+            is_read = rules.media is None or _is_read(part, rules.media)
+        case _:
+            return part
+    if not is_read:
+        losses.dropped(part, code=_UNSUPPORTED, severity=severity if isinstance(part, ir.Media) else "lossy")
+    return part if is_read else None
+
+
+def _reads_documents(rules: DialectRules) -> bool:
+    return rules.media is None or any(source.startswith("document") for source in rules.media)
 
 
 def _is_read(part: ir.Media, media: frozenset[MediaSource]) -> bool:
@@ -329,6 +341,9 @@ def _runs(tool: ir.Tool, rules: DialectRules, severity: Severity, losses: Ledger
 
 
 def _without_strict(tool: ir.Tool, losses: Ledger) -> ir.Tool:
+    if isinstance(tool, ir.Namespace):
+        tools = [_without_strict(inner, losses) for inner in tool.tools]
+        return tool if _is_same(tools, tool.tools) else replace(tool, tools=tools)  # type: ignore[arg-type]  # the same classes
     if not isinstance(tool, ir.FunctionTool) or tool.strict is None:
         return tool
     if tool.strict:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -207,7 +208,22 @@ def _check_input(body: JsonObject, _facts: Facts) -> Failure | None:
     return openai_failure(400, words, code=code)
 
 
+def _check_labels(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject the label of an MCP server with other characters than letters, digits, hyphens and underscores."""
+    for index, tool in enumerate(body.get("tools") or ()):
+        label = tool.get("server_label") if tool.get("type") == "mcp" else None
+        if isinstance(label, str) and not _LABEL.fullmatch(label):
+            param = f"tools[{index}].server_label"
+            expected = "Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'."
+            return openai_failure(400, f"Invalid '{param}': string does not match pattern. {expected}", param=param)
+    return None
+
+
+_LABEL = re.compile("[a-zA-Z0-9_-]+")
+
 RULES = (
+    Rule("server_label", "the label of an MCP server has other characters than letters, digits, hyphens and underscores",
+         "pomerium/mcp-app-demo#18", _check_labels),
     Rule("no_model", "`model` is missing or empty, and there is no `prompt`", "docs, Create a model response", _check_model),
     Rule("no_input", "`input` is missing or empty, and there is no `previous_response_id`, `prompt` or `conversation`",
          "docs, Create a model response; the message as OpenAI answers an empty list", _check_input),

@@ -150,6 +150,39 @@ def tool_choices(source: str, *choices: str, named: bool = True, words: Words = 
     return Rule("tool_choice", f"a tool choice other than {', '.join(choices)}{' or a function' if named else ''}", source, check)
 
 
+def service_tiers(source: str, *tiers: str, words: Words = _openai) -> Rule:
+    """Return a rule for servers that have only some service tiers."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        tier = body.get("service_tier")
+        return None if tier is None or tier in tiers else words("service_tier", f"Invalid service_tier: {tier!r}")
+
+    return Rule("service_tier", f"a `service_tier` other than {', '.join(tiers)}", source, check)
+
+
+def complete_functions(source: str, *fields: str, words: Words = _openai) -> Rule:
+    """Return a rule for servers that require some fields in each function."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        for index, tool in enumerate(body.get("tools") or ()):
+            function = tool.get("function") or {}
+            missing = next((field for field in fields if function.get(field) is None), None)
+            if missing is not None and (tool.get("type") or "function") == "function":
+                return words(f"tools.{index}.function.{missing}", "Field required")
+        return None
+
+    return Rule("function_field", f"a function without {' or '.join(fields)}", source, check)
+
+
+def no_nulls(source: str, words: Words = _openai) -> Rule:
+    """Return a rule for servers that reject fields which are null."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        return next((words(field, "Input should be a valid value") for field, value in body.items() if value is None), None)
+
+    return Rule("null", "a field of the request that is null", source, check)
+
+
 def response_formats(source: str, *types: str, words: Words = _openai) -> Rule:
     """Return a rule for servers that have only some output formats."""
 

@@ -31,6 +31,7 @@ from formatbridge.testing.vendor_rules.server_checks import (
     check_output_format,
     check_turns,
     common_roles,
+    complete_functions,
     data_only,
     functions_only,
     has_remote_source,
@@ -42,6 +43,7 @@ from formatbridge.testing.vendor_rules.server_checks import (
     no_items_of_openai,
     no_keys,
     no_keys_of_tools,
+    no_nulls,
     no_system_turns,
     no_tool_types,
     not_both,
@@ -49,6 +51,7 @@ from formatbridge.testing.vendor_rules.server_checks import (
     reasoning_off,
     reasoning_required,
     response_formats,
+    service_tiers,
     tool_choices,
     tool_types,
     xai_error,
@@ -60,6 +63,10 @@ _MINIMAX_GUIDE = "platform.minimax.io/docs/api-reference/text-anthropic-api"
 _OLLAMA_RESPONSES = "ollama/ollama, openai/responses.go"
 _VLLM_RESPONSES = "vllm-project/vllm, vllm/entrypoints/openai/responses/utils.py"
 _CHAT = "chat_completions"
+_CEREBRAS = "Cerebras/cerebras-cloud-sdk-python, completion_create_params.py"
+_GROQ = "groq/groq-python, completion_create_params.py"
+_SGLANG = "sgl-project/sglang, ChatCompletionRequest"
+_MISTRAL = "mistralai/client-python, ChatCompletionRequest"
 
 SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     "openai": {
@@ -129,6 +136,8 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     },
     "mistral": {
         _CHAT: (
+            service_tiers(_MISTRAL, "auto", "standard_only", words=mistral_error),
+            complete_functions("mistralai/client-python, Function", "parameters", words=mistral_error),
             no_fields(
                 "Gitlawb/openclaude#739, posit-dev/chatlas#145, editor-code-assistant/eca#231",
                 "store",
@@ -161,7 +170,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 "audio",
                 words=mistral_error,
             ),
-            common_roles("mistralai/client-python, ChatCompletionRequest", mistral_error),
+            common_roles(_MISTRAL, mistral_error),
             tool_choices("kyaukyuai/gpt-all-star#670", "auto", "none", "any", words=mistral_error),
             functions_only("mistralai/client-python, Tool", mistral_error),
             part_types(
@@ -197,14 +206,25 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     },
     "groq": {
         _CHAT: (
-            no_fields("groq/groq-python, completion_create_params.py", "web_search_options"),
+            part_types(_GROQ, "text", "image_url"),
+            tool_choices(_GROQ, "none", "auto", "required"),
+            service_tiers(_GROQ, "auto", "on_demand", "flex", "performance"),
+            no_fields(
+                _GROQ,
+                "audio",
+                "modalities",
+                "moderation",
+                "prompt_cache_options",
+                "safety_identifier",
+            ),
+            no_fields(_GROQ, "web_search_options"),
             no_fields("eigent-ai/eigent#1827", "prompt_cache_key", message="property 'prompt_cache_key' is unsupported"),
             no_fields("CherryHQ/cherry-studio#11435", "verbosity", message="property 'verbosity' is unsupported"),
             no_fields("console.groq.com/docs/openai", "logprobs", "top_logprobs", "logit_bias"),
             no_keys("console.groq.com/docs/openai", "name", roles=("system", "developer", "user", "assistant")),
             no_keys("janhq/jan#8136", "reasoning_content"),
-            functions_only("groq/groq-python, completion_create_params.py"),
-            at_most("groq/groq-python, completion_create_params.py", "tools", 128),
+            functions_only(_GROQ),
+            at_most(_GROQ, "tools", 128),
         )
     },
     "xai": {
@@ -246,9 +266,18 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     },
     "cerebras": {
         _CHAT: (
+            part_types(_CEREBRAS, "text", "image_url", words=cerebras_error),
+            tool_choices(_CEREBRAS, "none", "auto", "required", words=cerebras_error),
             no_fields(
-                "Cerebras/cerebras-cloud-sdk-python, completion_create_params.py", "web_search_options", words=cerebras_error
+                _CEREBRAS,
+                "audio",
+                "modalities",
+                "moderation",
+                "metadata",
+                "safety_identifier",
+                words=cerebras_error,
             ),
+            no_fields(_CEREBRAS, "web_search_options", words=cerebras_error),
             no_fields("Gitlawb/openclaude#740", "store", words=cerebras_error, message="property 'body.store' is unsupported"),
             no_fields(
                 "inference-docs.cerebras.ai/resources/openai",
@@ -263,14 +292,14 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             common_roles("inference-docs.cerebras.ai/resources/openai", cerebras_error),
             no_keys("QwenLM/qwen-code#11045, proxysoul/Empryo#209", "reasoning_content", words=cerebras_error),
             known_efforts(
-                "Cerebras/cerebras-cloud-sdk-python, completion_create_params.py",
+                _CEREBRAS,
                 "none",
                 "low",
                 "medium",
                 "high",
                 words=cerebras_error,
             ),
-            functions_only("Cerebras/cerebras-cloud-sdk-python, completion_create_params.py", cerebras_error),
+            functions_only(_CEREBRAS, cerebras_error),
         )
     },
     "together": {
@@ -290,12 +319,16 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     },
     "fireworks": {
         _CHAT: (
+            service_tiers("fireworks-ai, completion_create_params.py", "auto", "default", "flex", "priority"),
+            tool_choices("fireworks-ai, completion_create_params.py", "none", "auto", "any", "required"),
             not_both("fireworks-ai, completion_create_params.py", "thinking", "reasoning_effort"),
             functions_only("fireworks-ai, completion_create_params.py"),
         )
     },
     "perplexity": {
         _CHAT: (
+            response_formats("perplexityai, completion_create_params.py", "text", "json_schema"),
+            complete_functions("perplexityai, completion_create_params.py", "description", "parameters"),
             Rule("turns", "two turns of the user, or of the model, in sequence", "perplexityai/api-discussion#265", check_turns),
             tool_choices("perplexityai, completion_create_params.py", "none", "auto", "required", named=False),
         )
@@ -404,10 +437,21 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     },
     "sglang": {
         _CHAT: (
+            no_nulls(_SGLANG),
+            part_types(
+                _SGLANG,
+                "text",
+                "image_url",
+                "video_url",
+                "audio_url",
+                "input_audio",
+                "thinking",
+                "tool_reference",
+            ),
             common_roles("sgl-project/sglang#40082"),
-            no_fields("sgl-project/sglang, ChatCompletionRequest", "web_search_options"),
-            functions_only("sgl-project/sglang, ChatCompletionRequest"),
-            tool_choices("sgl-project/sglang, ChatCompletionRequest", "none", "auto", "required"),
+            no_fields(_SGLANG, "web_search_options"),
+            functions_only(_SGLANG),
+            tool_choices(_SGLANG, "none", "auto", "required"),
         )
     },
     "ollama": {
@@ -434,6 +478,8 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     },
     "llamacpp": {
         _CHAT: (
+            common_roles("abetlen/llama-cpp-python, llama_types.py"),
+            tool_choices("abetlen/llama-cpp-python, llama_types.py", "none", "auto", "required"),
             functions_only("ggml-org/llama.cpp, common/chat.cpp"),
             no_fields("ggml-org/llama.cpp, tools/server/README.md", "web_search_options"),
             part_types("ggml-org/llama.cpp#17700", "text", "image_url", "input_audio", "refusal"),
@@ -485,6 +531,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
 
 RULES_NOT_ENFORCED: Mapping[tuple[str | None, fb.FormatName], frozenset[str]] = {
     ("cerebras", "chat_completions"): frozenset({"metadata_not_stored"}),
+    ("fireworks", "chat_completions"): frozenset({"metadata_not_stored"}),
     ("mistral", "chat_completions"): frozenset({"metadata_not_stored"}),
     ("xai", "chat_completions"): frozenset({"metadata_not_stored"}),
     ("vertex", "generate_content"): frozenset({"labels", "combined_tools"}),
