@@ -36,7 +36,7 @@ from formatbridge.report.losses import Addition, Loss
 _MAX_SNIPPET_BYTES = 200
 _MAX_NAME_LENGTH = 64
 _MAX_LISTED = 5
-_OF_VENDORS: Mapping[str, tuple[ir.Format, ...]] = {
+_FORMATS_OF_VENDORS: Mapping[str, tuple[ir.Format, ...]] = {
     "openai": ("chat_completions", "responses"),
     "openai-responses": ("responses",),
     "anthropic": ("messages",),
@@ -65,19 +65,19 @@ class PartialAnswer(Protocol):
 
 
 def with_offset(error: StreamDecodeError, offset: int) -> StreamDecodeError:
-    """Return the error of a decoder, which does not know the position of its event, with that position."""
+    """Return a copy of a decoder's error with the position of its event, which a decoder does not have."""
     return StreamDecodeError(error._message, offset=offset, snippet=error.snippet, partial=error.partial)
 
 
-def _suggestion(name: object, known: Sequence[str]) -> str:
-    """Return a suggestion of a known name; empty where no name is similar, or the name is too long to compare."""
+def _suggest_name(name: object, known: Sequence[str]) -> str:
+    """Return a phrase with a similar known name; empty if there is none, or if the name is too long to compare."""
     from difflib import get_close_matches  # loaded only for this error
 
     if not isinstance(name, str) or not name or len(name) >= _MAX_NAME_LENGTH:
         return ""
     name = name.lower()
-    if name in _OF_VENDORS:
-        return f"perhaps {' or '.join(_OF_VENDORS[name])}; "
+    if name in _FORMATS_OF_VENDORS:
+        return f"perhaps {' or '.join(_FORMATS_OF_VENDORS[name])}; "
     similar = [each for each in known if each.startswith(name)] or get_close_matches(name, known, n=1)
     return f"perhaps {similar[0]}; " if similar else ""
 
@@ -86,7 +86,7 @@ class UnknownFormatError(FormatBridgeError):
     """A format name that does not exist."""
 
     def __init__(self, name: object, known: Sequence[str]) -> None:
-        super().__init__(f"unknown format {name!r}: {_suggestion(name, known)}expected one of {', '.join(known)}")
+        super().__init__(f"unknown format {name!r}: {_suggest_name(name, known)}expected one of {', '.join(known)}")
         self.name = name
         """The name that was passed."""
         self.known = tuple(known)
@@ -130,7 +130,7 @@ class StreamError(FormatBridgeError):
     def __init__(self, text: str, *, partial: PartialAnswer | None = None, tail: bytes = b"") -> None:
         super().__init__(text)
         self.tail = tail
-        """An error event in the target format for the reader of the stream. Empty if no stream is written, or it has an error already."""
+        """An error event in the target format for the reader of the stream. Empty if no stream is written or it has an error already."""
         self.partial = partial
         """The partial answer, in the target format; None if it was not accumulated, as in a reader of bytes."""
 
@@ -240,17 +240,17 @@ class APIStatusError(APIError):
         self.request_id = request_id
         """The id of the call in the logs of the relay."""
         self.retry_after = retry_after
-        """How long the relay asks to wait, in seconds."""
+        """The delay before a retry that the relay requests, in seconds; None: it requests none."""
         self.body = body
         """The body, at most 64 KiB of it."""
         self.kind: ir.ErrorKind = kind
-        """The class of error, which all formats share."""
+        """The canonical kind of the error, which is the same in all formats."""
         self._rewrite = rewrite
 
     def as_format(self, format: ir.FormatName) -> tuple[int, dict[str, Any]]:
         """Return the error in any format, for a gateway: HTTP status and body."""
         if self._rewrite is None:
-            raise ConfigurationError("the error was not raised by a client, expected one that was")
+            raise ConfigurationError("the error was created outside a client, expected an error that a client raised")
         return self._rewrite(self, format)
 
 

@@ -239,8 +239,8 @@ def test_what_the_vendors_allow_is_no_problem(probe: str) -> None:
 
 
 @pytest.mark.parametrize("probe", ON_PURPOSE)
-def test_what_we_write_on_purpose_is_no_problem(probe: str) -> None:
-    """Servers read these fields although no official type has them; each is rejected by the types, and excluded from the problems."""
+def test_fields_that_only_servers_document_are_no_problem(probe: str) -> None:
+    """Servers read these fields although no official type has them. The types reject each field; the problems exclude it."""
     format_name, body = ON_PURPOSE[probe]
     judged(format_name)
 
@@ -292,8 +292,8 @@ def test_a_shape_forgets_what_is_accidental(problem: str, shape: str) -> None:
 
 @corpus.requires_corpus
 @pytest.mark.parametrize("format_name", sdk_roots.SDKS)
-def test_recorded_traffic_is_refused_for_its_oddities_alone(format_name: str) -> None:
-    """Most requests are valid; if hardly any is, the judge is wrong and the baseline hides it."""
+def test_most_recorded_requests_are_valid(format_name: str) -> None:
+    """If the judge rejects most of them, it is wrong, and the baseline hides that."""
     judged(format_name)
 
     result = [judges.problems(format_name, "request", body) for body in judges.recorded_bodies(format_name, "request")]

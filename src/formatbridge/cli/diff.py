@@ -1,4 +1,4 @@
-"""The comparison of ``--diff``: source and target side by side, with the losses in the source and the additions in the target."""
+"""Compare source and target side by side for ``--diff``, with the losses in the source and the additions in the target."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from formatbridge.report.losses import SEVERITY_RANKS, Addition, Loss
 
 _MARKS = {"dropped": "-", "changed": "~", "added": "+"}
 _GUTTER = " │ "
-_LONGEST_CELL = 6
-"""Rows of one line; the rest of a longer one, such as an image, is not shown."""
-_LONGEST_WORD = 16
-"""Characters at the end of a row in which a space is searched, to break the line there."""
-_MAX_ALIGNED = 4000
-"""Lines of a body up to which equal lines are searched, because the search is quadratic."""
+_MAX_CELL_ROWS = 6
+"""The maximum number of rows for one line. The rest of a longer line, such as an image, is not shown."""
+_BREAK_DISTANCE = 16
+"""The number of characters at the end of a row in which a space for the line break is searched."""
+_MAX_MATCHED_LINES = 4000
+"""The maximum number of lines in both bodies for which equal lines are searched, because the search is quadratic."""
 
 
 class Side(NamedTuple):
@@ -50,26 +50,29 @@ _EMPTY = Line("")
 
 
 def compare(source: Side, target: Side) -> list[Row]:
-    """Return the rows of the comparison; equal lines are next to each other where that keeps the order."""
-    left, right = list(_lines(source)), list(_lines(target))
+    """Return the rows of the comparison; equal lines are in the same row where the order allows that."""
+    left, right = list(_render_body(source)), list(_render_body(target))
     rows = [Row(Line(source.format, style="title"), Line(target.format, style="title"))]
-    if len(left) + len(right) > _MAX_ALIGNED:
-        return rows + _paired(left, right)
+    if len(left) + len(right) > _MAX_MATCHED_LINES:
+        return rows + _pair_lines(left, right)
     matcher = SequenceMatcher(
         _is_bracket, [line.text.strip(" ,") for line in left], [line.text.strip(" ,") for line in right], False
     )
     for _, left_start, left_end, right_start, right_end in matcher.get_opcodes():
-        rows += _paired(left[left_start:left_end], right[right_start:right_end])
+        rows += _pair_lines(left[left_start:left_end], right[right_start:right_end])
     return rows
 
 
 def print_rows(rows: Sequence[Row], out: TextIO, width: int | None = None) -> None:
-    """Write rows to a text stream: in colour on a terminal with rich. ``width``: in characters; the default is that of the terminal."""
+    """Write rows to a text stream: in colour on a terminal if rich is installed.
+
+    ``width``: in characters; None: the width of the terminal.
+    """
     console = rich_console(out)
     width = width or (console.width if console else shutil.get_terminal_size((120, 40)).columns)
     column = max(20, (width - len(_GUTTER)) // 2 - 2)
     for row in rows:
-        for left, right in _wrapped(row, column):
+        for left, right in _wrap_row(row, column):
             if console is None:
                 out.write(f"{row.left.mark} {left:<{column}}{_GUTTER}{row.right.mark} {right}".rstrip() + "\n")
             else:
@@ -85,56 +88,68 @@ def _style(line: Line) -> str:
 
 
 def _is_bracket(text: str) -> bool:
-    """Return whether a line has nothing but brackets, which equal lines everywhere."""
+    """Return whether a line has only brackets, which equal many other lines."""
     return not any(character.isalnum() for character in text)
 
 
-def _paired(left: Sequence[Line], right: Sequence[Line]) -> list[Row]:
+def _pair_lines(left: Sequence[Line], right: Sequence[Line]) -> list[Row]:
     count = max(len(left), len(right))
     padded = [[*lines, *[_EMPTY] * (count - len(lines))] for lines in (left, right)]
     return [Row(*pair) for pair in zip(*padded, strict=True)]
 
 
-def _wrapped(row: Row, column: int) -> Iterator[tuple[str, str]]:
+def _wrap_row(row: Row, column: int) -> Iterator[tuple[str, str]]:
     """Yield the parts of a row that fit into the columns."""
-    left, right = _parts(row.left.text, column), _parts(row.right.text, column)
+    left, right = _wrap_text(row.left.text, column), _wrap_text(row.right.text, column)
     for index in range(max(len(left), len(right))):
         yield left[index] if index < len(left) else "", right[index] if index < len(right) else ""
 
 
-def _parts(text: str, column: int) -> list[str]:
-    """Return a text in parts of the width of a column; the continuation is indented."""
+def _wrap_text(text: str, column: int) -> list[str]:
+    """Return a text in parts that are as wide as a column. All parts but the first are indented."""
     indent = " " * min(len(text) - len(text.lstrip()) + 2, column // 2)
-    parts, rest = [], text[: column * (_LONGEST_CELL + 1)]
+    parts, rest = [], text[: column * (_MAX_CELL_ROWS + 1)]
     while len(rest) > column:
-        space = rest.rfind(" ", column - _LONGEST_WORD, column)  # a break between words, if there is one in the last characters
+        space = rest.rfind(" ", column - _BREAK_DISTANCE, column)  # a break between words, if there is one in the last characters
         end = space + 1 if space >= len(indent) else column
         parts.append(rest[:end])
         rest = indent + rest[end:]
     parts.append(rest)
-    if len(parts) > _LONGEST_CELL:
-        parts = [*parts[: _LONGEST_CELL - 1], f"{indent}… {len(text):,} characters"]
+    if len(parts) > _MAX_CELL_ROWS:
+        parts = [*parts[: _MAX_CELL_ROWS - 1], f"{indent}… {len(text):,} characters"]
     return parts
 
 
-def _lines(side: Side) -> Iterator[Line]:
-    """Yield the lines of a body, each loss or addition marked and followed by its reason."""
+def _render_body(side: Side) -> Iterator[Line]:
+    """Yield the lines of a body, with marks at losses and additions, and the reason below each mark."""
     entries: dict[str, list[Loss | Addition]] = {}
     for entry in side.entries:
         entries.setdefault(entry.path, []).append(entry)
     if "" in entries:
-        yield from (_reason(entry, 0) for entry in entries[""])
-    yield from _value_lines(side.body, "", 0, "", entries, None)
+        yield from (_render_reason(entry, 0) for entry in entries[""])
+    yield from _render_value(side.body, "", 0, "", entries, None)
     present = {pointer for pointer in entries if pointer}
-    yield from (_reason(entry, 0, entry.path) for pointer in sorted(present - _pointers(side.body)) for entry in entries[pointer])
+    yield from (
+        _render_reason(entry, 0, entry.path)
+        for pointer in sorted(present - _collect_pointers(side.body))
+        for entry in entries[pointer]
+    )
 
 
-def _value_lines(
-    value: JsonValue, pointer: str, depth: int, key: str, entries: dict[str, list[Loss | Addition]], above: Loss | Addition | None
+def _render_value(
+    value: JsonValue,
+    pointer: str,
+    depth: int,
+    key: str,
+    entries: dict[str, list[Loss | Addition]],
+    parent_entry: Loss | Addition | None,
 ) -> Iterator[Line]:
-    """Yield the lines of a value. ``above``: the entry of an object that contains it, if all of that object is gone."""
+    """Yield the lines of a value.
+
+    ``parent_entry``: the entry of an object that contains the value, if all of that object was dropped or added.
+    """
     reported = entries.get(pointer, []) if pointer else []
-    entry = max(reported, key=_rank) if reported else above
+    entry = max(reported, key=_rank) if reported else parent_entry
     mark, style = (_MARKS[_kind(entry)], _severity(entry)) if entry else (" ", "")
     indent = "  " * depth
     members: list[tuple[str, str, JsonValue]] = []
@@ -147,15 +162,15 @@ def _value_lines(
         members = [(f"/{index}", "", member) for index, member in enumerate(value)]
     text = brackets[0] if brackets else json.dumps(value, ensure_ascii=False)
     yield Line(f"{indent}{key}{text}", mark, style)
-    yield from (_reason(each, depth) for each in reported)
-    below = entry if entry is not None and _kind(entry) != "changed" else None
+    yield from (_render_reason(each, depth) for each in reported)
+    member_entry = entry if entry is not None and _kind(entry) != "changed" else None
     for step, name, member in members:
-        yield from _value_lines(member, pointer + step, depth + 1, name, entries, below)
+        yield from _render_value(member, pointer + step, depth + 1, name, entries, member_entry)
     if brackets:
         yield Line(f"{indent}{brackets[1]}", mark, style)
 
 
-def _pointers(value: JsonValue, pointer: str = "") -> set[str]:
+def _collect_pointers(value: JsonValue, pointer: str = "") -> set[str]:
     pointers = {pointer}
     members: list[tuple[str, JsonValue]] = []
     if isinstance(value, dict):
@@ -163,12 +178,12 @@ def _pointers(value: JsonValue, pointer: str = "") -> set[str]:
     elif isinstance(value, list):
         members = [(str(index), member) for index, member in enumerate(value)]
     for step, member in members:
-        pointers |= _pointers(member, f"{pointer}/{step}")
+        pointers |= _collect_pointers(member, f"{pointer}/{step}")
     return pointers
 
 
-def _reason(entry: Loss | Addition, depth: int, path: str = "") -> Line:
-    """Return the line below a marked value. ``path``: of a value that the body does not show."""
+def _render_reason(entry: Loss | Addition, depth: int, path: str = "") -> Line:
+    """Return the line with the reason, which follows a marked value. ``path``: the path of a value that is not in the body."""
     what = f"{entry.severity}, {entry.kind}" if isinstance(entry, Loss) else "added"
     place = f"{path} " if path else ""
     return Line(f"{'  ' * depth}^ {place}{what}: {entry.why}", _MARKS[_kind(entry)], _severity(entry))

@@ -1,4 +1,4 @@
-"""The two clients: sync and async drivers of the same flow. They differ only in ``await``."""
+"""The sync and the async client. Both drive the same flow, and differ only in ``await``."""
 
 from __future__ import annotations
 
@@ -253,7 +253,7 @@ class Client(BaseClient):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *raised: object) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         self.close()
 
     def _drive(self, flow: Flow[T]) -> T:
@@ -267,9 +267,9 @@ class Client(BaseClient):
 class Stream(BaseStream, Generic[EventT_co, ModelT_co]):
     """The stream of one answer: typed events of the caller's format, its text, and the accumulated answer.
 
-    ``with`` opens it, up to the first event; errors until then are retried and raised there. It can be iterated once. A truncated stream
-    raises ``TruncatedStreamError``, a time limit ``APITimeoutError``, an error event ``StreamFailedError``. They are raised after the last
-    valid event and have the partial answer in ``partial``.
+    ``with`` opens it and reads up to the first event. Errors until then are retried, and ``with`` raises the last one. The stream can be
+    iterated once. A truncated stream raises ``TruncatedStreamError``, a time limit ``APITimeoutError``, an error event
+    ``StreamFailedError``. They are raised after the last valid event and have the partial answer in ``partial``.
     """
 
     _http: HTTPExchange | None = None
@@ -279,7 +279,7 @@ class Stream(BaseStream, Generic[EventT_co, ModelT_co]):
         self._set_opened(drive(flow, self._http, self._clock))
         return self
 
-    def __exit__(self, *raised: object) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         self.close()
 
     def __iter__(self) -> Iterator[EventT_co]:
@@ -526,7 +526,7 @@ class AsyncClient(BaseClient):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, *raised: object) -> None:
+    async def __aexit__(self, *exc_info: object) -> None:
         await self.close()
 
     async def _drive(self, flow: Flow[T]) -> T:
@@ -547,7 +547,7 @@ class AsyncStream(BaseStream, Generic[EventT_co, ModelT_co]):
         self._set_opened(await drive_async(flow, self._http, self._clock))
         return self
 
-    async def __aexit__(self, *raised: object) -> None:
+    async def __aexit__(self, *exc_info: object) -> None:
         await self.close()
 
     def __aiter__(self) -> AsyncIterator[EventT_co]:

@@ -20,16 +20,17 @@ class UnreadableBodyError(Exception):
 
 
 class Decompressor:
-    """Decompresses a body chunk by chunk, to at most ``limit`` bytes in all.
+    """Decompresses a body chunk by chunk, to at most ``limit`` bytes in all. ``encoding``: the value of the header ``content-encoding``.
 
     Raises ``UnreadableBodyError`` beyond the limit; beyond a ratio of 1000 (after the first MiB); if the compressed bytes exceed the limit
-    by more than one MiB; and on bytes that are not compressed as announced.
+    by more than one MiB; and on bytes that are invalid in the encoding.
     """
 
     def __init__(self, encoding: str, limit: int) -> None:
         encoding = encoding.strip().lower() or "identity"
         if encoding != "identity" and encoding not in _WINDOWS:
             raise UnreadableBodyError(f"is encoded as {encoding[:40]!r}, which was not requested")
+        self._encoding = encoding
         self._limit = limit
         self._decompressed_size = 0
         self._compressed_size = 0
@@ -79,7 +80,9 @@ class Decompressor:
             output = self._zlib.decompress(chunk, _CHUNK_SIZE)
         except zlib.error as error:
             if not self._may_lack_header:
-                raise UnreadableBodyError("is not compressed as announced") from error
+                raise UnreadableBodyError(
+                    f"is not valid {self._encoding} data, expected the encoding of the header content-encoding"
+                ) from error
             self._zlib = zlib.decompressobj(-15)  # some servers send deflate without the zlib header
             self._may_lack_header = False
             return self._decompress(chunk)

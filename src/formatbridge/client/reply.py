@@ -89,9 +89,9 @@ class BaseReply(Generic[ModelT_co]):
 
         is_same = self.request.source == self.request.target
         rows = [
-            ("format", html.printable(self.format if is_same else f"{self.format} via {self.request.target}")),
+            ("format", html.escape_text(self.format if is_same else f"{self.format} via {self.request.target}")),
             ("status", str(self.status)),
-            ("request id", html.printable(self.request_id or "none")),
+            ("request id", html.escape_text(self.request_id or "none")),
             ("attempts", str(self.attempts)),
             self._content_row(),
         ]
@@ -124,7 +124,7 @@ class Reply(BaseReply[ModelT_co]):
     def _content_row(self) -> tuple[str, str]:
         from formatbridge.report import html
 
-        return "text", html.printable(html.shortened(self.text(), MAX_SHOWN))
+        return "text", html.escape_text(html.shorten(self.text(), MAX_SHOWN))
 
 
 class CountReply(BaseReply[ModelT_co]):

@@ -1,4 +1,4 @@
-"""What the transport and the gateway share: the drivers of a flow for an SDK's request, sync and async, and the response stream."""
+"""Drivers of a flow for an SDK's request, sync and async, and its response stream. The transport and the gateway use them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from formatbridge.errors import APIError, StreamError, TruncatedStreamError
 
 
 class SDKExchange(Protocol):
-    """The call of one request: sends, reads the answer, closes it. A failure may raise ``APIError``, which the flow then handles."""
+    """The HTTP exchanges of one request. A failure may raise ``APIError``, which the flow then handles."""
 
     def send(self, call: Call) -> Head:
-        """Send a call, after closing the answer of the last one, and return the head of its answer."""
+        """Close the answer of the last call, send a call, and return the head of its answer."""
 
     def next_chunk(self) -> bytes | None:
         """Return the next decompressed chunk of the body; None at its end."""
@@ -25,10 +25,10 @@ class SDKExchange(Protocol):
 
 
 class AsyncSDKExchange(Protocol):
-    """The same for an async driver."""
+    """The HTTP exchanges of one request, for an async driver."""
 
     async def send(self, call: Call) -> Head:
-        """Send a call, after closing the answer of the last one, and return the head of its answer."""
+        """Close the answer of the last call, send a call, and return the head of its answer."""
 
     async def next_chunk(self) -> bytes | None:
         """Return the next decompressed chunk of the body; None at its end."""
@@ -56,13 +56,13 @@ def run_flow(flow: SDKFlow, exchange: SDKExchange) -> SDKResponse:
             except APIError as error:
                 failure = error
     finally:
-        flow.close()  # the exception of a step does not reach the flow otherwise
+        flow.close()  # after an exception of a step, the flow is still open
         if not is_stream:
             exchange.close()
 
 
 async def run_flow_async(flow: SDKFlow, exchange: AsyncSDKExchange) -> SDKResponse:
-    """Do the same for an async exchange."""
+    """Run a flow to its response with async I/O. The exchange is closed, except for a stream, which the caller reads."""
     result: Head | bytes | None = None
     failure: APIError | None = None
     is_stream = False
@@ -118,7 +118,7 @@ class ResponseStream:
         self._failure: StreamError | APIError | None = None
 
     def feed(self, chunk: bytes) -> bytes:
-        """Convert a chunk; hide the key from the first error on. Raise ``StreamError`` on invalid data."""
+        """Convert a chunk. From the first error on, mask the key. Raise ``StreamError`` on invalid data."""
         if self._span is not None and chunk:
             self._span.first_chunk()
         try:

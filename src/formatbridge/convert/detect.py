@@ -51,10 +51,10 @@ class Detection:
         candidates = ", ".join(f"{each.format} ({each.kind}, {each.score})" for each in self.candidates)
         name = self.format or (f"not sure: {candidates}" if candidates else "unknown")
         rows = [
-            ("format", f"<b>{html.printable(name)}</b>"),
-            ("kind", html.printable(self.kind or "unknown")),
+            ("format", f"<b>{html.escape_text(name)}</b>"),
+            ("kind", html.escape_text(self.kind or "unknown")),
             ("confidence", f"{self.confidence:.0%}"),
-            ("reasons", "<br>".join(map(html.printable, self.reasons[: html.MAX_REMARKS]))),
+            ("reasons", "<br>".join(map(html.escape_text, self.reasons[: html.MAX_ROWS]))),
         ]
         return html.view(html.table((), rows))
 

@@ -55,7 +55,7 @@ class Explanation:
         """Return the sections as a table for a notebook."""
         from formatbridge.report import html
 
-        rows = [(html.printable(title), html.printable("\n".join(lines))) for title, lines in self.sections]
+        rows = [(html.escape_text(title), html.escape_text("\n".join(lines))) for title, lines in self.sections]
         return html.view(html.title("What the target receives"), html.table(("", ""), rows))
 
     def to_dict(self) -> JsonObject:

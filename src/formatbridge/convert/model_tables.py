@@ -40,7 +40,7 @@ _ANTHROPIC_BUDGETS = (1024, None)
 """The smallest budget of Anthropic's models. Source: the official SDK, ``ThinkingConfigEnabledParam.budget_tokens``."""
 _ANTHROPIC_PACKAGES = frozenset({"@ai-sdk/anthropic", "@ai-sdk/google-vertex/anthropic"})
 _GOOGLE_PACKAGES = frozenset({"@ai-sdk/google", "@ai-sdk/google-vertex"})
-"""The packages of models.dev's providers whose requests are in the format of Anthropic, and in that of Google."""
+"""The SDKs of models.dev's providers whose requests are in the format of Anthropic, or of Google."""
 _SAMPLING = frozenset({"temperature", "top_p", "top_k"})
 _LITELLM_ANTHROPIC = frozenset({"anthropic", "vertex_ai-anthropic_models"})
 """Providers of LiteLLM that serve only models of Anthropic, in its format."""
@@ -55,7 +55,7 @@ def load_model_facts(
     """Read facts about models from a table that the caller has: JSON text, its parsed value, or a typed list of models.
 
     ``kind``: the form of the table; None: it is recognized by its keys. ``source``: the format of a list of models; None: it is detected.
-    ``provider``: the only provider of models.dev to read, such as ``openai``; None: all; the first has names without provider.
+    ``provider``: the only provider of models.dev to read, such as ``openai``; None: all; a name without a provider is of the first.
     Fields that state nothing about requests are skipped. Raises ``ConfigurationError`` for a table of no known form.
 
     >>> facts = load_model_facts({"data": [{"id": "m", "object": "model", "context_length": 8192}]}, source="chat_completions")
@@ -66,7 +66,7 @@ def load_model_facts(
         value = codec.loads(table) if isinstance(table, str | bytes) else table
     except codec.NotJsonError as error:
         raise ConfigurationError(f"the table {error.message}") from None
-    kind = _kind_of(value) if kind is None else kind
+    kind = _detect_kind(value) if kind is None else kind
     if kind == "model_list":
         return _read_list(value, source)
     readers: Mapping[str, Callable[[Any], dict[str, ModelFacts]]] = {
@@ -81,7 +81,7 @@ def load_model_facts(
     return readers[kind](value)
 
 
-def _kind_of(value: Any) -> TableKind:
+def _detect_kind(value: Any) -> TableKind:
     """Recognize the form of a table by its keys."""
     # ``{"data": [...]}`` or ``{"models": [...]}``; ``{"openai": {"models": {"m": {...}}}}`` of models.dev;
     # ``{"m": {"litellm_provider": ...}}`` of LiteLLM; ``{"m": {"output_limit": ...}}``.
@@ -126,58 +126,60 @@ def _read_list(body: Any, source: FormatOrName | None) -> dict[str, ModelFacts]:
     facts = {}
     for model in format.decode_models(checked).models:
         raw = resolve(losses.body, model.src)[1]
-        facts[model.id] = _facts_of_model(raw if isinstance(raw, dict) else {}, model.input_limit, model.output_limit)
+        facts[model.id] = _read_model(raw if isinstance(raw, dict) else {}, model.input_limit, model.output_limit)
     return facts
 
 
-def _facts_of_model(raw: JsonObject, context: int | None, output_limit: int | None) -> ModelFacts:
+def _read_model(raw: JsonObject, context: int | None, output_limit: int | None) -> ModelFacts:
     """Return the facts in one model of a list: capabilities of Anthropic, parameters of OpenRouter, ``thinking`` of Gemini."""
     capabilities, architecture = raw.get("capabilities"), raw.get("architecture")
     supported = raw.get("supported_parameters")
-    reasoning, efforts = _openrouter_reasoning(raw)
+    reasoning, efforts = _read_openrouter_reasoning(raw)
     if isinstance(capabilities, dict):
-        reasoning, efforts = _anthropic_reasoning(capabilities)
+        reasoning, efforts = _read_anthropic_reasoning(capabilities)
     elif raw.get("thinking") is False:  # Gemini
         reasoning = "none"
     return ModelFacts(
-        output_limit=_positive(output_limit),
-        context=_positive(context),
-        refuses=_refused(supported) if isinstance(supported, list) else frozenset(),
+        output_limit=_read_positive(output_limit),
+        context=_read_positive(context),
+        refuses=_read_refused(supported) if isinstance(supported, list) else frozenset(),
         reasoning=reasoning,
         efforts=efforts,
         budgets=_ANTHROPIC_BUDGETS if isinstance(capabilities, dict) and reasoning == "budget" else None,
-        inputs=_anthropic_inputs(capabilities) if isinstance(capabilities, dict) else _media(architecture, "input_modalities"),
-        outputs=_media(architecture, "output_modalities"),
+        inputs=_read_anthropic_inputs(capabilities)
+        if isinstance(capabilities, dict)
+        else _read_media(architecture, "input_modalities"),
+        outputs=_read_media(architecture, "output_modalities"),
     )
 
 
-def _refused(supported: Iterable[Any]) -> frozenset[str]:
-    """Return the parameters that a list of supported ones does not contain."""
+def _read_refused(supported: Iterable[Any]) -> frozenset[str]:
+    """Return the parameters that are missing in a list of supported parameters."""
     listed = set(map(str, supported))
     return frozenset(name for parameter, name in _OPENROUTER_PARAMETERS.items() if parameter not in listed)
 
 
-def _openrouter_reasoning(raw: JsonObject) -> tuple[ReasoningKind | None, tuple[Effort, ...]]:
-    """Read ``reasoning`` of a model of OpenRouter. If it is mandatory, the model rejects the effort ``none``; otherwise it accepts it.
+def _read_openrouter_reasoning(raw: JsonObject) -> tuple[ReasoningKind | None, tuple[Effort, ...]]:
+    """Read ``reasoning`` of a model of OpenRouter. The model accepts the effort ``none`` unless its reasoning is mandatory.
 
     Source: openrouter.ai/docs/client-sdks/python/components/modelreasoning.
     """
     reasoning, supported = raw.get("reasoning"), raw.get("supported_parameters")
     if isinstance(reasoning, dict):
         is_mandatory, listed = reasoning.get("mandatory") is True, reasoning.get("supported_efforts") or []
-        return "always" if is_mandatory else "effort", _known_efforts([*listed, "none"] if listed and not is_mandatory else listed)
+        return "always" if is_mandatory else "effort", _select_efforts([*listed, "none"] if listed and not is_mandatory else listed)
     if isinstance(supported, list) and "reasoning" not in supported:
         return "none", ()
     return None, ()
 
 
-def _anthropic_reasoning(capabilities: JsonObject) -> tuple[ReasoningKind | None, tuple[Effort, ...]]:
+def _read_anthropic_reasoning(capabilities: JsonObject) -> tuple[ReasoningKind | None, tuple[Effort, ...]]:
     """Read ``capabilities.thinking`` and ``capabilities.effort``. Source: the official SDK's types of the same names.
 
     A model that rejects ``thinking.type: disabled`` always reasons.
     """
     effort = capabilities.get("effort")
-    efforts = _known_efforts([name for name in _EFFORTS if isinstance(effort, dict) and _is_supported(effort, name)])
+    efforts = _select_efforts([name for name in _EFFORTS if isinstance(effort, dict) and _is_supported(effort, name)])
     thinking = capabilities.get("thinking")
     if not isinstance(thinking, dict):
         return None, efforts
@@ -194,14 +196,14 @@ def _anthropic_reasoning(capabilities: JsonObject) -> tuple[ReasoningKind | None
     return None, efforts
 
 
-def _anthropic_inputs(capabilities: JsonObject) -> frozenset[MediaKind] | None:
+def _read_anthropic_inputs(capabilities: JsonObject) -> frozenset[MediaKind] | None:
     known: Mapping[str, MediaKind] = {"image_input": "image", "pdf_input": "document"}
     if not any(name in capabilities for name in known):
         return None
-    return _with_text(kind for name, kind in known.items() if _is_supported(capabilities, name))
+    return _add_text_kind(kind for name, kind in known.items() if _is_supported(capabilities, name))
 
 
-def _with_text(kinds: Iterable[MediaKind]) -> frozenset[MediaKind]:
+def _add_text_kind(kinds: Iterable[MediaKind]) -> frozenset[MediaKind]:
     return frozenset(kinds) | {"text"}
 
 
@@ -210,19 +212,19 @@ def _is_supported(capabilities: JsonObject, name: str) -> bool:
     return isinstance(capability, dict) and capability.get("supported") is True
 
 
-def _known_efforts(values: Any) -> tuple[Effort, ...]:
+def _select_efforts(values: Any) -> tuple[Effort, ...]:
     """Return the canonical efforts among some values, in their order."""
     listed = set(values) if isinstance(values, list) else set()
     return tuple(effort for effort in _EFFORTS if effort in listed)
 
 
-def _media(raw: Any, name: str) -> frozenset[MediaKind] | None:
+def _read_media(raw: Any, name: str) -> frozenset[MediaKind] | None:
     """Return the kinds of media in a list of modalities; None without such a list."""
     listed = raw.get(name) if isinstance(raw, Mapping) else None
     return frozenset(_MEDIA[kind] for kind in listed if kind in _MEDIA) if isinstance(listed, list) else None
 
 
-def _positive(value: Any) -> int | None:
+def _read_positive(value: Any) -> int | None:
     """Return a number above 0, also a whole float such as ``8192.0``, which data frames and spreadsheets contain."""
     if type(value) is float and value.is_integer():
         value = int(value)
@@ -235,44 +237,47 @@ def _positive(value: Any) -> int | None:
 def _read_litellm(table: Mapping[str, Any]) -> dict[str, ModelFacts]:
     """Read LiteLLM's table; its row ``sample_spec`` describes the columns. Rows of other modes than chat and responses are skipped."""
     rows = {name: row for name, row in table.items() if name != "sample_spec" and isinstance(row, Mapping)}
-    return {name: _litellm_facts(row) for name, row in rows.items() if row.get("mode") in ("chat", "responses", "completion", None)}
+    return {
+        name: _read_litellm_row(row) for name, row in rows.items() if row.get("mode") in ("chat", "responses", "completion", None)
+    }
 
 
-def _litellm_facts(row: Mapping[str, Any]) -> ModelFacts:
+def _read_litellm_row(row: Mapping[str, Any]) -> ModelFacts:
     """Read one row. A column that is missing states nothing; ``supports_...: false`` states that the model lacks it."""
-    efforts = _litellm_efforts(row)
-    reasoning = _litellm_reasoning(row, efforts)
-    listed = _media(row, "supported_modalities") or frozenset()
+    efforts = _read_litellm_efforts(row)
+    reasoning = _read_litellm_reasoning(row, efforts)
+    listed = _read_media(row, "supported_modalities") or frozenset()
     flagged = frozenset(kind for flag, kind in _LITELLM_INPUTS.items() if row.get(flag) is True)
     states_inputs = bool(listed) or any(flag in row for flag in _LITELLM_INPUTS)
     return ModelFacts(
-        output_limit=_positive(row.get("max_output_tokens")),
-        context=_positive(row.get("max_input_tokens")),
-        refuses=_litellm_refused(row),
+        output_limit=_read_positive(row.get("max_output_tokens")),
+        context=_read_positive(row.get("max_input_tokens")),
+        refuses=_read_litellm_refused(row),
         reasoning=reasoning,
         efforts=efforts,
         budgets=_ANTHROPIC_BUDGETS if reasoning == "budget" else None,
-        inputs=_with_text(listed | flagged) if states_inputs else None,
-        outputs=_media(row, "supported_output_modalities"),
+        inputs=_add_text_kind(listed | flagged) if states_inputs else None,
+        outputs=_read_media(row, "supported_output_modalities"),
     )
 
 
-def _litellm_efforts(row: Mapping[str, Any]) -> tuple[Effort, ...]:
+def _read_litellm_efforts(row: Mapping[str, Any]) -> tuple[Effort, ...]:
     """Read the efforts of one row: a list, or a flag for each effort that few models have. Without both they are unknown.
 
-    Source: BerriAI/litellm, litellm_core_utils/reasoning_effort_capability.py: high and medium need no flag, and low only a false one.
+    High and medium need no flag, and low is missing only if its flag is false.
+    Source: BerriAI/litellm, litellm_core_utils/reasoning_effort_capability.py.
     """
     if isinstance(row.get("reasoning_effort_levels"), list):
-        return _known_efforts(row["reasoning_effort_levels"])
+        return _select_efforts(row["reasoning_effort_levels"])
     flags = {
         effort: row[f"supports_{effort}_reasoning_effort"] for effort in _EFFORTS if f"supports_{effort}_reasoning_effort" in row
     }
     if not flags and row.get("supports_output_config") is not True:  # the effort of Anthropic's models
         return ()
-    return _known_efforts([effort for effort in _EFFORTS if flags.get(effort, effort in ("low", "medium", "high"))])
+    return _select_efforts([effort for effort in _EFFORTS if flags.get(effort, effort in ("low", "medium", "high"))])
 
 
-def _litellm_reasoning(row: Mapping[str, Any], efforts: tuple[Effort, ...]) -> ReasoningKind | None:
+def _read_litellm_reasoning(row: Mapping[str, Any], efforts: tuple[Effort, ...]) -> ReasoningKind | None:
     """Read how a model reasons. Models of Anthropic without the flag for adaptive thinking take a budget.
 
     Source: BerriAI/litellm, llms/anthropic/common_utils.py, ``is_adaptive_thinking_model`` and ``_is_always_on_thinking_model``.
@@ -288,7 +293,7 @@ def _litellm_reasoning(row: Mapping[str, Any], efforts: tuple[Effort, ...]) -> R
     return "effort" if efforts else None
 
 
-def _litellm_refused(row: Mapping[str, Any]) -> frozenset[str]:
+def _read_litellm_refused(row: Mapping[str, Any]) -> frozenset[str]:
     flags = {
         "supports_function_calling": "tools",
         "supports_tool_choice": "tool_choice",
@@ -303,20 +308,20 @@ def _litellm_refused(row: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _read_models_dev(table: Mapping[str, Any], provider: str | None) -> dict[str, ModelFacts]:
-    """Read ``api.json``. Each model is listed by its name, and by provider and name. Of two providers the first counts."""
+    """Read ``api.json``. Each model is listed by provider and name, and by its name alone for the first provider with that name."""
     if provider is not None and provider not in table:
         raise ConfigurationError(f"provider is {shown(provider)}, expected one of the {len(table)} providers of the catalog")
     facts: dict[str, ModelFacts] = {}
     for id, row in table.items():
         if provider in (None, id):
             for name, model in row["models"].items():
-                model_facts = _models_dev_facts(model, row.get("npm"))
+                model_facts = _read_models_dev_model(model, row.get("npm"))
                 facts[f"{id}/{name}"] = model_facts
                 facts.setdefault(name, model_facts)
     return facts
 
 
-def _models_dev_facts(model: Mapping[str, Any], package: Any) -> ModelFacts:
+def _read_models_dev_model(model: Mapping[str, Any], package: Any) -> ModelFacts:
     """Read one model. ``package``: the SDK of its provider, which states the format of its requests.
 
     Source: anomalyco/models.dev, AGENTS.md, "Model fields" and "Reasoning options".
@@ -326,33 +331,33 @@ def _models_dev_facts(model: Mapping[str, Any], package: Any) -> ModelFacts:
     refused = {"tools", "tool_choice"} if model.get("tool_call") is False else set()
     if model.get("temperature") is False:
         refused |= {"temperature"}
-    reasoning, efforts, budgets = _models_dev_reasoning(model, package)
+    reasoning, efforts, budgets = _read_models_dev_reasoning(model, package)
     return ModelFacts(
-        output_limit=_positive(limit.get("output")),
-        context=_positive(limit.get("context")),
+        output_limit=_read_positive(limit.get("output")),
+        context=_read_positive(limit.get("context")),
         refuses=frozenset(refused),
         reasoning=reasoning,
         efforts=efforts,
         budgets=budgets,
-        inputs=_media(model.get("modalities"), "input"),
-        outputs=_media(model.get("modalities"), "output"),
+        inputs=_read_media(model.get("modalities"), "input"),
+        outputs=_read_media(model.get("modalities"), "output"),
     )
 
 
-def _models_dev_reasoning(
+def _read_models_dev_reasoning(
     model: Mapping[str, Any], package: Any
 ) -> tuple[ReasoningKind | None, tuple[Effort, ...], tuple[int, int | None] | None]:
     """Read the kind of reasoning, the efforts and the budgets of one model. ``toggle``: a field turns reasoning on and off.
 
-    An empty list states that a request has no control. In Google's format a budget of 0 turns reasoning off, so a model with a larger
-    smallest budget cannot. A model of Anthropic with efforts and budgets accepts both together.
+    An empty list states that no field of a request controls reasoning. In Google's format a budget of 0 turns reasoning off, so a model
+    whose smallest budget is larger always reasons. A model of Anthropic with efforts and budgets accepts both together.
     """
     listed = model.get("reasoning_options")
     if model.get("reasoning") is False or not isinstance(listed, list):
         return "none" if model.get("reasoning") is False else None, (), None
     options = {option.get("type"): option for option in listed if isinstance(option, Mapping)}
-    efforts = _known_efforts(options["effort"].get("values")) if "effort" in options else ()
-    budgets = _models_dev_budgets(options["budget_tokens"]) if "budget_tokens" in options else None
+    efforts = _select_efforts(options["effort"].get("values")) if "effort" in options else ()
+    budgets = _read_models_dev_budgets(options["budget_tokens"]) if "budget_tokens" in options else None
     has_toggle = "toggle" in options
     if not listed:
         return "always", (), None
@@ -360,13 +365,13 @@ def _models_dev_reasoning(
         return "budget" if budgets else "adaptive" if has_toggle else "always", efforts, budgets
     if efforts:
         kind: ReasoningKind = "level" if package in _GOOGLE_PACKAGES else "effort"
-        return kind, _known_efforts([*efforts, "none"]) if has_toggle else efforts, budgets
+        return kind, _select_efforts([*efforts, "none"]) if has_toggle else efforts, budgets
     if budgets is None:
         return None, (), None
     is_always_on = package in _GOOGLE_PACKAGES and not has_toggle and options["budget_tokens"].get("min", 0) > 0
     return "always" if is_always_on else "budget", (), budgets
 
 
-def _models_dev_budgets(option: Mapping[str, Any]) -> tuple[int, int | None]:
-    smallest, largest = _positive(option.get("min")) or 1, _positive(option.get("max"))
+def _read_models_dev_budgets(option: Mapping[str, Any]) -> tuple[int, int | None]:
+    smallest, largest = _read_positive(option.get("min")) or 1, _read_positive(option.get("max"))
     return smallest, None if largest is None else max(smallest, largest)

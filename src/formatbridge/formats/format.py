@@ -27,35 +27,38 @@ Kind = Literal["request", "response", "error", "models", "count_request", "count
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRules:
-    """The requirements of a format for tools.
-
-    - ``name``, ``longest_name``: the pattern and the maximum length of tool names.
-    - ``call_id``, ``longest_call_id``: the same for call ids; None: no restriction.
-    - ``custom``, ``namespaces``, ``tool_search``: the format has free-form tools, namespaces, and tool searches that the caller runs.
-    - ``unique_tool_names``: no two tools may have the same name; ``unique_call_ids``: no two calls may have the same id.
-    - ``allows``: the modes in which a tool choice may list allowed tools: ``auto``, ``required``; ``hosted`` if server tools may be listed.
-    - ``validates``: a tool choice may require arguments that match their schemas.
-    - ``servers``: the families of server tools that the format has, with ``mcp`` for remote servers.
-    - ``governs_servers``: a tool choice of none or any also applies to server tools, and not to functions only.
-    - ``server_names``: the names of server tools, by family, if they have any.
-    - ``property_name``: the pattern of the names of a function's properties; None: no restriction.
-    """
+    """The requirements of a format for tools."""
 
     name: re.Pattern[str]
+    """The pattern of tool names."""
     longest_name: int
+    """The maximum length of tool names."""
     call_id: re.Pattern[str] | None = None
+    """The pattern of call ids; None: no restriction."""
     longest_call_id: int | None = None
+    """The maximum length of call ids; None: no restriction."""
     custom: bool = False
+    """Whether the format has free-form tools."""
     namespaces: bool = False
+    """Whether the format has namespaces of tools."""
     tool_search: bool = False
+    """Whether the format has tool searches that the caller runs."""
     unique_tool_names: bool = False
+    """Whether no two tools may have the same name."""
     unique_call_ids: bool = False
+    """Whether no two calls may have the same id."""
     allows: frozenset[str] = frozenset()
+    """The modes in which a tool choice may list allowed tools: ``auto``, ``required``; ``hosted`` if server tools may be listed."""
     validates: bool = False
+    """Whether a tool choice may require arguments that match their schemas."""
     servers: frozenset[str] = frozenset()
+    """The families of server tools that the format has, with ``mcp`` for remote servers."""
     governs_servers: bool = False
+    """Whether a tool choice of none or any also applies to server tools, and not to functions only."""
     server_names: Mapping[str, str] = field(default_factory=dict)
+    """The names of server tools, by family, if they have any."""
     property_name: re.Pattern[str] | None = None
+    """The pattern of the names of a function's properties; None: no restriction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,21 +135,22 @@ class StreamEncoder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DetectionRule:
-    """Evidence that a body is one kind of document of a format.
-
-    ``score``: the strength of the evidence, from 1 (weak) to 40. ``path``: keys joined by slashes, ``*`` for any member of an array, ``0``
-    for the first. ``values``: the values that match; empty: any value but null. ``prefixes``: the beginnings of texts that match.
-    ``shape``: the type that a value must have, for keys with another meaning in other formats. ``without``: a field of the body that
-    must be absent, for fields that another format requires.
-    """
+    """Evidence that a body is one kind of document of a format."""
 
     kind: Kind
+    """The kind of document."""
     score: int
+    """The strength of the evidence, from 1 (weak) to 40."""
     path: str
+    """Keys joined by slashes, ``*`` for any member of an array, ``0`` for the first."""
     values: tuple[Any, ...] = ()
+    """The values that match; empty: any value but null."""
     shape: type = object
+    """The type that a value must have, for keys with another meaning in other formats."""
     prefixes: tuple[str, ...] = ()
+    """The beginnings of texts that match."""
     without: str = ""
+    """A field of the body that must be absent, because another format requires it; empty: no such field."""
 
 
 def detection_rules(kind: Kind, score: int, *paths: str, shape: type = object) -> tuple[DetectionRule, ...]:
@@ -156,95 +160,100 @@ def detection_rules(kind: Kind, score: int, *paths: str, shape: type = object) -
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelListing:
-    """The endpoint that lists models, and the form of a list.
-
-    ``path``: the URL path. ``keys``: the keys of a page, that of the list first. ``label``: a key and its value in each model of a page,
-    which identify the format; None: there is none.
-    """
+    """The endpoint that lists models, and the form of a list."""
 
     path: str = "/v1/models"
+    """The URL path."""
     keys: tuple[str, ...] = ("data",)
+    """The keys of a page. The key of the list is the first."""
     label: tuple[str, str] | None = None
+    """A key and its value in each model of a page, which identify the format; None: there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SdkFacts:
-    """The HTTP requests of the official SDK of a format.
-
-    ``path``: pattern of the URL path, with the groups ``model`` and ``stream`` if the path contains these. ``description``: the path for
-    error messages. ``header``, ``path_part``: a header, or a part of other paths, by which the SDK is recognized.
-    ``request_id_header``: the header in which the SDK looks for the id of a request. ``encode_error_event``: encodes an event on which the
-    SDK raises; None: the SDK raises on the error events of the format.
-    """
+    """The HTTP requests of the official SDK of a format."""
 
     path: re.Pattern[str]
+    """The pattern of the URL path, with the groups ``model`` and ``stream`` if the path contains these."""
     description: str
+    """The URL path for error messages."""
     header: str | None = None
+    """A header by which the SDK is recognized; None: there is none."""
     path_part: str | None = None
+    """A part of other paths by which the SDK is recognized; None: there is none."""
     request_id_header: str | None = None
+    """The header in which the SDK looks for the id of a request; None: there is none."""
     encode_error_event: Callable[[ir.Error], bytes] | None = None
+    """Encode an event for which the SDK raises an exception; None: the SDK does so for the error events of the format."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """The HTTP endpoint of a format.
-
-    ``path``: URL path; ``{model}`` is replaced by the model. ``stream_path``: path and query for streams; None: the same path.
-    ``base_url``: the vendor's server. ``key_header``: the header with the API key; in ``authorization`` it is a bearer token.
-    ``version_header``: the header with the version of the format, if any. ``add_headers``: a function that returns the headers of a
-    request, and those that fields of its body require.
-    """
+    """The HTTP endpoint of a format."""
 
     path: str
+    """The URL path; ``{model}`` is replaced by the model."""
     stream_path: str | None = None
+    """The path and the query for streams; None: the same path."""
     base_url: str | None = None
+    """The vendor's server."""
     key_header: str = "authorization"
+    """The header with the API key; in ``authorization`` it is a bearer token."""
     version_header: str | None = None
+    """The header with the version of the format; None: there is none."""
     add_headers: Callable[[Mapping[str, str], JsonObject], dict[str, str]] | None = None
+    """Return the headers of a request, with the headers that fields of its body require; None: the headers stay unchanged."""
     models: ModelListing = ModelListing()
+    """The endpoint that lists models."""
     sdk: SdkFacts | None = None
+    """The HTTP requests of the official SDK; None: there is no official SDK."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountSpec:
     """The endpoint of a format that counts the input tokens of a request.
 
-    ``path``: URL path; ``{model}`` is replaced by the model. ``sdk_path``: pattern of the URL path of the official SDK, with the group
-    ``model`` if the path contains it. ``description``: that path for error messages.
-    ``uncounted``: the fields of a request that do not change the count.
-    ``settings``: the canonical settings that change the count; the others are dropped.
-    ``request_field``: the field of a count request that contains a whole request, with its uncounted fields; None: the endpoint reads the
-    fields of a request and rejects the uncounted ones.
-    ``encode_request``: returns the count request for a request of the format and its model.
-    ``decode_response``, ``encode_response``: decode and encode the answer. The package has the wire models ``CountRequest`` and
-    ``CountResponse`` in its module ``counts``.
+    The package has the wire models ``CountRequest`` and ``CountResponse`` in its module ``counts``.
     """
 
     path: str
+    """The URL path; ``{model}`` is replaced by the model."""
     sdk_path: re.Pattern[str]
+    """The pattern of the URL path of the official SDK, with the group ``model`` if the path contains it."""
     description: str
+    """The URL path of the SDK for error messages."""
     uncounted: frozenset[str]
+    """The fields of a request that do not change the count."""
     settings: frozenset[str] = frozenset()
+    """The canonical settings that change the count; the others are dropped."""
     request_field: str | None = None
+    """The field of a count request that contains a whole request, with its uncounted fields.
+
+    None: the endpoint reads the fields of a request, and rejects the uncounted ones.
+    """
     encode_request: Callable[[JsonObject, str], JsonObject]
+    """Return the count request for a request of the format and its model."""
     decode_response: Callable[[JsonObject], ir.TokenCount]
+    """Decode the answer."""
     encode_response: Callable[[ir.TokenCount, Ledger], JsonObject]
+    """Encode the answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TelemetryFacts:
-    """How OpenTelemetry's GenAI semantic conventions name a format.
-
-    ``provider``: the vendor, a value of ``gen_ai.provider.name``; None: the name of the format. ``operation``: ``gen_ai.operation.name``.
-    ``api_type``: ``openai.api.type``, if any. ``request_fields``, ``response_fields``: fields that no other format has, as keys joined by
-    slashes, to their attributes.
-    """
+    """How OpenTelemetry's GenAI semantic conventions name a format."""
 
     provider: str | None = None
+    """The vendor, a value of ``gen_ai.provider.name``; None: the name of the format."""
     operation: str = "chat"
+    """The value of ``gen_ai.operation.name``."""
     api_type: str | None = None
+    """The value of ``openai.api.type``; None: the attribute is not set."""
     request_fields: Mapping[str, str] = field(default_factory=dict)
+    """Fields of requests that no other format has, as keys joined by slashes, to their attributes."""
     response_fields: Mapping[str, str] = field(default_factory=dict)
+    """Fields of responses that no other format has, as keys joined by slashes, to their attributes."""
 
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")

@@ -51,7 +51,7 @@ def of_conversion(heading: str, conversion: Conversion, source_body: Any = None)
     hint = f"{others:,} more losses of the same patterns are not marked." if others else ""
     left = html.unavailable_side(name, lost) if source_body is None else html.side(name, source_body, lost, hint)
     right = html.side(f"target: {conversion.target}", conversion.body, added)
-    head = f'<div class="fb-title"><b>{html.printable(heading)}</b> {counts(losses, additions)}</div>' if heading else ""
+    head = f'<div class="fb-title"><b>{html.escape_text(heading)}</b> {counts(losses, additions)}</div>' if heading else ""
     return f'{head}{_summary_details(groups)}<div class="fb-sides">{left}{right}</div>'
 
 

@@ -18,7 +18,7 @@ MAX_LINES = 200
 """Lines of a body that are rendered. Values without marks are collapsed in a longer body."""
 MAX_TEXT = 240
 """Characters of a text in a body that are rendered."""
-MAX_REMARKS = 30
+MAX_ROWS = 30
 """Rows of a table that are rendered."""
 _MAX_DEPTH = 24
 _MAX_INLINE = 60
@@ -61,41 +61,41 @@ class Mark:
 
 
 def view(*content: str) -> str:
-    """Return a complete fragment: the style and the content."""
+    """Return a complete HTML fragment with the style and the content."""
     return f'{_STYLE}<div class="fb-view">{"".join(content)}</div>'
 
 
 def title(text: str) -> str:
     """Return a heading."""
-    return f'<div class="fb-title"><b>{printable(text)}</b></div>'
+    return f'<div class="fb-title"><b>{escape_text(text)}</b></div>'
 
 
 def badge(label: str, text: str = "") -> str:
-    """Return a label in its colour."""
-    return f'<span class="fb-badge fb-badge-{escape(label)}">{printable(text or label)}</span>'
+    """Return a label with its colour."""
+    return f'<span class="fb-badge fb-badge-{escape(label)}">{escape_text(text or label)}</span>'
 
 
 def details(summary: str, content: str, *, is_open: bool = False) -> str:
-    """Return content that the reader can fold. ``summary`` is HTML."""
+    """Return content that a click on its summary shows or hides. ``summary`` is HTML."""
     return f"<details{' open' if is_open else ''}><summary>{summary}</summary>{content}</details>"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table of the first rows. The cells are HTML, the head is text."""
     rows = list(rows)
-    lines = ["".join(f"<td>{cell}</td>" for cell in row) for row in rows[:MAX_REMARKS]]
-    if len(rows) > MAX_REMARKS:
-        lines.append(f'<td colspan="{len(rows[0])}"><i>{len(rows) - MAX_REMARKS:,} more rows are not shown</i></td>')
-    names = f"<thead><tr>{''.join(f'<th>{printable(name)}</th>' for name in head)}</tr></thead>" if head else ""
+    lines = ["".join(f"<td>{cell}</td>" for cell in row) for row in rows[:MAX_ROWS]]
+    if len(rows) > MAX_ROWS:
+        lines.append(f'<td colspan="{len(rows[0])}"><i>{len(rows) - MAX_ROWS:,} more rows are not shown</i></td>')
+    names = f"<thead><tr>{''.join(f'<th>{escape_text(name)}</th>' for name in head)}</tr></thead>" if head else ""
     return f'<table class="fb-table">{names}<tbody>{"".join(f"<tr>{line}</tr>" for line in lines)}</tbody></table>'
 
 
-def printable(text: str) -> str:
+def escape_text(text: str) -> str:
     """Escape a text for HTML. Half of a surrogate pair becomes its escape sequence, because UTF-8 cannot represent it."""
     return escape(text.encode("utf-8", "backslashreplace").decode())
 
 
-def shortened(text: str, limit: int = MAX_TEXT) -> str:
+def shorten(text: str, limit: int = MAX_TEXT) -> str:
     """Return a text of at most ``limit`` characters; an ellipsis replaces the rest."""
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
@@ -105,7 +105,7 @@ def json_text(value: Any, limit: int = MAX_TEXT) -> str:
     if isinstance(value, str) and len(value) > limit:
         return f"{json.dumps(value[:limit], ensure_ascii=False)[:-1]}… ({len(value):,} characters)"
     if isinstance(value, dict | list) and not _is_small(value):
-        return _collapsed(value)
+        return _summarize(value)
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= limit + 2 else f"{text[:limit]}…"
 
@@ -118,13 +118,13 @@ def side(name: str, body: Any, marks: Mapping[str, Sequence[Mark]], hint: str = 
     lines = _Lines(marks)
     lines.add_body(body)
     if hint:
-        lines.hints.append(printable(hint))
+        lines.hints.append(escape_text(hint))
     hints = f'<div class="fb-hint">{" ".join(lines.hints)}</div>' if lines.hints else ""
     others = [(pointer, mark) for pointer, each in marks.items() if pointer not in lines.shown for mark in each]
     rows = _mark_rows(others)
     below = f'<div class="fb-below">Not visible above:{table((), rows)}</div>' if rows else ""
     return (
-        f'<div class="fb-side"><div class="fb-name"><b>{printable(name)}</b></div>'
+        f'<div class="fb-side"><div class="fb-name"><b>{escape_text(name)}</b></div>'
         f'<div class="fb-code">{"".join(lines.html)}</div>{hints}{below}</div>'
     )
 
@@ -133,18 +133,18 @@ def unavailable_side(name: str, marks: Mapping[str, Sequence[Mark]]) -> str:
     """Return a side whose body is not kept: only its marks."""
     rows = _mark_rows([(pointer, mark) for pointer, each in marks.items() for mark in each])
     content = f'<div class="fb-hint">The body is not available.</div>{table((), rows) if rows else ""}'
-    return f'<div class="fb-side"><div class="fb-name"><b>{printable(name)}</b></div>{content}</div>'
+    return f'<div class="fb-side"><div class="fb-name"><b>{escape_text(name)}</b></div>{content}</div>'
 
 
 def _mark_rows(marks: Iterable[tuple[str, Mark]]) -> list[tuple[str, ...]]:
     return [
-        (badge(mark.label), f"<code>{printable(shortened(pointer or 'body'))}</code>", printable(mark.text))
+        (badge(mark.label), f"<code>{escape_text(shorten(pointer or 'body'))}</code>", escape_text(mark.text))
         for pointer, mark in marks
     ]
 
 
 def _is_small(value: Any, limit: int = _MAX_INLINE) -> bool:
-    """Return whether a value has at most ``limit`` values in it. The count ends at the limit."""
+    """Return whether a value contains at most ``limit`` values, itself included. The count ends at the limit."""
     pending, count = [value], 0
     while pending:
         node = pending.pop()
@@ -156,27 +156,30 @@ def _is_small(value: Any, limit: int = _MAX_INLINE) -> bool:
     return True
 
 
-def _collapsed(value: dict[str, Any] | list[Any]) -> str:
+def _summarize(value: dict[str, Any] | list[Any]) -> str:
     opening, closing = ("{", "}") if isinstance(value, dict) else ("[", "]")
     return f"{opening} … {len(value):,} {'member' if len(value) == 1 else 'members'} {closing}"
 
 
 @dataclass(slots=True)
 class _Lines:
-    """The lines of one body. ``hints``: what is not shown, in sentences. ``shown``: the pointers of the marks that are visible."""
+    """The lines of one body. ``hints``: sentences about values that are not shown. ``shown``: the pointers of the visible marks.
+
+    ``_containers``: the pointers of values that contain marks.
+    """
 
     marks: Mapping[str, Sequence[Mark]]
     html: list[str] = field(default_factory=list)
     hints: list[str] = field(default_factory=list)
     shown: set[str] = field(default_factory=set)
-    _above: set[str] = field(default_factory=set)
+    _containers: set[str] = field(default_factory=set)
     _is_long: bool = False
 
     def add_body(self, body: Any) -> None:
         """Add all lines of a body."""
         for pointer in self.marks:
             steps = pointer.split("/", _MAX_DEPTH)
-            self._above.update("/".join(steps[:count]) for count in range(1, len(steps)))
+            self._containers.update("/".join(steps[:count]) for count in range(1, len(steps)))
         self._is_long = not _is_small(body, MAX_LINES)
         self._add(body, "", 0, "", "", "")
         if self._is_long:
@@ -185,16 +188,16 @@ class _Lines:
             self.hints.append(f"Only the first {MAX_LINES} lines are shown.")
 
     def _add(self, value: Any, pointer: str, depth: int, key: str, comma: str, label: str) -> None:
-        """Add the lines of a value. ``key``: HTML before it. ``label``: that of the value that contains it."""
+        """Add the lines of a value. ``key``: the HTML before the value. ``label``: the label of the value that contains it."""
         if len(self.html) >= MAX_LINES:
             return
         marks = self.marks.get(pointer, ())
         if marks:
             self.shown.add(pointer)
             label = marks[0].label
-        notes = "".join(f'<span class="fb-note">{badge(mark.label)} {printable(mark.text)}</span>' for mark in marks)
+        notes = "".join(f'<span class="fb-note">{badge(mark.label)} {escape_text(mark.text)}</span>' for mark in marks)
         if not isinstance(value, dict | list) or not value or self._is_collapsed(pointer, depth):
-            self._add_line(depth, label, f'{key}<span class="fb-value">{printable(json_text(value))}</span>{comma}{notes}')
+            self._add_line(depth, label, f'{key}<span class="fb-value">{escape_text(json_text(value))}</span>{comma}{notes}')
             return
         opening, closing = ("{", "}") if isinstance(value, dict) else ("[", "]")
         self._add_line(depth, label, f"{key}{opening}{notes}")
@@ -203,7 +206,7 @@ class _Lines:
                 text = f"… {member:,} more members"
                 self._add_line(depth + 1, label, f'<span class="fb-rest">{text}</span>')
                 continue
-            name = f'<span class="fb-key">{printable(json_text(step))}</span>: ' if isinstance(step, str) else ""
+            name = f'<span class="fb-key">{escape_text(json_text(step))}</span>: ' if isinstance(step, str) else ""
             self._add(member, f"{pointer}/{_step(step)}", depth + 1, name, "" if is_last else ",", label)
         self._add_line(depth, label, f"{closing}{comma}")
 
@@ -213,27 +216,30 @@ class _Lines:
             self.html.append(f'<div class="fb-line{colour}" style="padding-left:{2 * depth + 3}ch">{html}</div>')
 
     def _is_collapsed(self, pointer: str, depth: int) -> bool:
-        """Return whether a container takes one line: it is too deep, or it has no marks in it and is not needed in a long body."""
+        """Return whether an object or array is shown on one line: it is too deep, or it has no marks in a long body."""
         if depth >= _MAX_DEPTH:
             return True
-        return self._is_long and depth > 1 and pointer not in self._above
+        return self._is_long and depth > 1 and pointer not in self._containers
 
     def _members(self, value: Any, pointer: str) -> Iterator[tuple[str | int | None, Any, bool]]:
-        """Yield the members to show, each with its step and whether it is the last; for members left out, None and their number."""
-        is_object, left_out, in_row = isinstance(value, dict), 0, 0
+        """Yield the members to show, each with its key or index, and whether it is the last.
+
+        For omitted members, yield None and their number.
+        """
+        is_object, omitted, unmarked_in_row = isinstance(value, dict), 0, 0
         for index, (step, member) in enumerate(value.items() if is_object else enumerate(value)):
             below = f"{pointer}/{_step(step)}"
-            is_marked = not self._is_long or below in self.marks or below in self._above
-            in_row = 0 if is_marked else in_row + 1
-            if in_row > _SHOWN_MEMBERS:
-                left_out += 1
+            is_marked = not self._is_long or below in self.marks or below in self._containers
+            unmarked_in_row = 0 if is_marked else unmarked_in_row + 1
+            if unmarked_in_row > _SHOWN_MEMBERS:
+                omitted += 1
                 continue
-            if left_out:
-                yield None, left_out, False
-                left_out = 0
+            if omitted:
+                yield None, omitted, False
+                omitted = 0
             yield step, member, index == len(value) - 1
-        if left_out:
-            yield None, left_out, True
+        if omitted:
+            yield None, omitted, True
 
 
 def _step(step: str | int) -> str:

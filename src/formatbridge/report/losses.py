@@ -52,13 +52,13 @@ class Loss:
 
         rows = [
             ("severity", html.badge(self.severity)),
-            ("pointer", f"<code>{html.printable(html.shortened(self.path or 'body'))}</code>"),
+            ("pointer", f"<code>{html.escape_text(html.shorten(self.path or 'body'))}</code>"),
             ("kind", self.kind),
-            ("reason", f"{html.printable(self.why)} (<code>{html.printable(self.code)}</code>)"),
-            ("before", f"<code>{html.printable(html.json_text(self.before))}</code>"),
+            ("reason", f"{html.escape_text(self.why)} (<code>{html.escape_text(self.code)}</code>)"),
+            ("before", f"<code>{html.escape_text(html.json_text(self.before))}</code>"),
         ]
         if self.kind == "changed":
-            rows.append(("after", f"<code>{html.printable(html.json_text(self.after))}</code>"))
+            rows.append(("after", f"<code>{html.escape_text(html.json_text(self.after))}</code>"))
         return html.view(html.table((), rows))
 
 

@@ -133,10 +133,10 @@ def groups_rows(groups: Iterable[LossGroup]) -> list[tuple[str, ...]]:
     return [
         (
             html.badge(group.severity),
-            f"<code>{html.printable(html.shortened(group.pattern or 'body'))}</code>",
+            f"<code>{html.escape_text(html.shorten(group.pattern or 'body'))}</code>",
             str(group.count),
             group.kind,
-            html.printable(group.why),
+            html.escape_text(group.why),
         )
         for group in groups
     ]

@@ -166,8 +166,8 @@ class StreamDecoder:
             for slot in list(calls.pending):
                 self._open_call(choice, calls, slot, out)
             out += [events.PartEnd(choice.index, number, extra=calls.unknown.get(slot)) for slot, number in calls.open.items()]
-        if choice.pending_token is not None:
-            choice.add(ir.Text("", choice.pending_token.src, signature=choice.pending_token), out)
+        if choice.pending_signature is not None:
+            choice.add(ir.Text("", choice.pending_signature.src, signature=choice.pending_signature), out)
         if choice.audio is not None:
             out.append(events.PartEnd(choice.index, choice.audio))
 
@@ -233,13 +233,13 @@ class StreamDecoder:
     def _feed_message_signature(self, choice: Choice, delta: JsonObject, out: list[events.Event]) -> None:
         """Take the signature of a message, which may be repeated. It waits for a text or a call; after a text, for the end."""
         signature, _ = decode_extra_content(delta, f"/choices/{choice.index}/message")
-        if signature is None or signature.token == choice.token:
+        if signature is None or signature.token == choice.latest_token:
             return
-        choice.token = signature.token
+        choice.latest_token = signature.token
         # The earlier token belongs to nothing that followed, so it gets an empty text.
-        if choice.pending_token is not None:
-            choice.add(ir.Text("", signature.src, signature=choice.pending_token), out)
-        choice.pending_token = signature
+        if choice.pending_signature is not None:
+            choice.add(ir.Text("", signature.src, signature=choice.pending_signature), out)
+        choice.pending_signature = signature
 
     def _feed_content(self, choice: Choice, content: str | list[JsonObject] | JsonObject, out: list[events.Event]) -> None:
         content = dumps(content).decode() if isinstance(content, dict) else content
@@ -309,8 +309,8 @@ class StreamDecoder:
             # Servers send log probabilities with the text, or alone in an empty delta (fixture logprobs_empty_delta).
             number = choice.part_of_logprobs(kind)
             number = choice.switch_to(kind, part, out) if number is None else number
-            tokens = decode_tokens(raw[name], f"{place}/logprobs/{name}", choice.tokens.get(name, 0))
-            choice.tokens[name] = choice.tokens.get(name, 0) + len(tokens)
+            tokens = decode_tokens(raw[name], f"{place}/logprobs/{name}", choice.logprob_counts.get(name, 0))
+            choice.logprob_counts[name] = choice.logprob_counts.get(name, 0) + len(tokens)
             last = out[-1] if out else None
             if isinstance(last, events.Delta) and last.index == number:
                 last.logprobs = tokens

@@ -28,7 +28,7 @@ _FUNCTION = frozenset({"name", "arguments", "input"})
 
 
 class _ObjectEnd:
-    """Searches a list of pieces of text for the end of an object; it reads each piece once."""
+    """Searches the pieces of a text for the end of a JSON object. It reads each piece once."""
 
     def __init__(self) -> None:
         self._reader = ArrayReader(sys.maxsize)
@@ -36,7 +36,7 @@ class _ObjectEnd:
         self._has_end = False
 
     def is_in(self, pieces: list[str]) -> bool:
-        """Return whether the pieces contain it."""
+        """Return whether the pieces contain the end of an object."""
         text = "".join(pieces[self._count :]).encode()
         self._count = len(pieces)
         self._has_end = self._has_end or any(value.data.startswith(b"{") for value in self._reader.feed(text))
@@ -52,13 +52,13 @@ class CallState:
     name: str | None = None
     extra: JsonObject | None = None
     pieces: list[str] = field(default_factory=list)
-    is_named_again: bool = False
+    has_repeated_name: bool = False
     _object_end: _ObjectEnd | None = None
 
     def take(self, raw: JsonObject) -> None:
-        """Take another piece; the first id and the first name are valid."""
+        """Add another piece. The first id and the first name are valid."""
         name = _name_of(raw)
-        self.is_named_again = self.is_named_again or bool(name and self.name)
+        self.has_repeated_name = self.has_repeated_name or bool(name and self.name)
         self.kind = "custom" if kind_of_call(raw) == "custom" else self.kind
         self.id = self.id or raw.get("id")
         self.name = self.name or name
@@ -67,12 +67,12 @@ class CallState:
 
     @property
     def is_complete(self) -> bool:
-        """Whether it has a name, and its arguments are an object. Free text may always be complete."""
+        """Whether the call has a name, and its arguments are an object. Free text is always regarded as complete."""
         return bool(self.name) and (self.kind == "custom" or read_object("".join(self.pieces)) is not None)
 
     @property
     def has_ended(self) -> bool:
-        """Whether its arguments contain the end of an object. Free text has no such end."""
+        """Whether the arguments contain the end of an object. Free text has no such end."""
         self._object_end = self._object_end or _ObjectEnd()
         return self.kind == "function" and self._object_end.is_in(self.pieces)
 
@@ -89,28 +89,32 @@ class CallState:
 
 @dataclass(slots=True)
 class Calls:
-    """The calls of one choice, by slot.
-
-    ``open``: the numbers of their parts. ``begun``: calls that have a part. ``pending``: calls that have none yet. ``unknown``: their
-    unmodelled fields. ``count``: how many have a part. ``ids``: the first id of each slot. ``slots``: the slot of each id. ``last``: the
-    highest slot. ``latest``: the latest slot of each index.
-    """
+    """The calls of one choice, by slot. A slot is the index of a call, or the next free number if the server sends no unique indexes."""
 
     open: dict[int, int] = field(default_factory=dict)
+    """The numbers of the open parts of calls, by slot."""
     begun: dict[int, CallState] = field(default_factory=dict)
+    """Calls that have a part."""
     pending: dict[int, CallState] = field(default_factory=dict)
+    """Calls that have no part yet."""
     unknown: dict[int, JsonObject] = field(default_factory=dict)
+    """Unmodelled fields of calls."""
     count: int = 0
+    """The number of calls that have a part."""
     ids: dict[int, str] = field(default_factory=dict)
+    """The first id of each slot."""
     slots: dict[str, int] = field(default_factory=dict)
+    """The slot of each id."""
     last: int = -1
+    """The highest slot."""
     latest: dict[int, int] = field(default_factory=dict)
+    """The latest slot of each index."""
 
     def slot_of(self, raw: JsonObject, position: int) -> int:
         """Return the slot of a piece. Some servers omit the index, and some use one index for several calls."""
         index, call_id = raw.get("index"), raw.get("id")
         slot = self.latest.get(index, index) if index is not None else None
-        # Google's compatible server leaves out the index (openai/openai-python#3246). An id then names the call or begins one.
+        # Google's compatible server leaves out the index (openai/openai-python#3246). An id then belongs to a known call, or begins a call.
         if slot is None:
             slot = self.slots.get(call_id, self.last + 1) if call_id else max(self.last, position, 0)
         call = self.pending.get(slot) or self.begun.get(slot)
@@ -126,7 +130,7 @@ class Calls:
         return int(slot)
 
     def _slot_of_next(self, call: CallState, raw: JsonObject, slot: int) -> int:
-        """Return the slot of a piece whose index is that of a call: the same slot, the next, or that of its id."""
+        """Return the slot of a piece whose index a call already has: the slot of the call, the next slot, or the slot of its id."""
         call_id, is_next = raw.get("id"), _begins_next_call(raw, call)
         after = self.last + 1 if is_next else slot
         if call_id and call.id and call_id != call.id:
@@ -157,20 +161,20 @@ class Calls:
 
 
 def _begins_next_call(raw: JsonObject, call: CallState) -> bool:
-    """Return whether a piece begins the next call: it has another id, and a name.
+    """Return whether a piece begins the next call, because it has another id, and a name.
 
-    If the server sends no ids, it has another name, or the same name after the end of the arguments, and text. Some servers repeat the
-    name in every piece, and some send empty pieces last. After the end of its arguments, another name also ends a call with an id.
+    If the server sends no ids, the piece has another name, or the same name and text after the end of the arguments. Some servers repeat
+    the name in every piece, and some send empty pieces last. After the end of its arguments, another name also ends a call with an id.
     """
     call_id, name = raw.get("id"), _name_of(raw)
-    # Some servers send a new id in each piece (fixture tools_id_changes). So another id alone begins no call.
+    # Some servers send a new id in each piece (fixture tools_id_changes). So a piece with another id and no name begins no call.
     if call_id and call.id:
         return bool(name) and call_id != call.id
-    # The arguments of a call without an end are incomplete, so another name is then a change of the same call.
+    # The arguments of a call without an end are incomplete, so another name is then a new name of the same call.
     if name and call.name and name != call.name:
         return not call.id or call.has_ended
-    is_named_twice = call.name is not None and (name is not None or call.is_named_again)
-    return is_named_twice and not call.id and bool(arguments_of(raw).strip()) and call.has_ended
+    is_name_repeated = call.name is not None and (name is not None or call.has_repeated_name)
+    return is_name_repeated and not call.id and bool(arguments_of(raw).strip()) and call.has_ended
 
 
 def _name_of(raw: JsonObject) -> str | None:
@@ -196,38 +200,48 @@ def kind_of_call(raw: JsonObject) -> str:
 
 @dataclass(slots=True)
 class Choice:
-    """The state of one choice. ``open``: the kind and number of the part that text is added to.
-
-    ``parts``: the parts that have opened, by number. ``items``: the length of each list of the message. ``tokens``: the number of log
-    probabilities, by their kind. ``finish`` and ``stop``: the finish reason, and the text or token that stopped it. ``citations``: those
-    that came before any text. ``token``: the latest signature of the message. ``pending_token``: one that has no part yet. ``audio``: the
-    number of the audio part, which may continue until the end. ``extra``: unmodelled fields. ``part_extra``: those of the open part that
-    came after its start. ``unknown``: those that accumulate. ``has_text``: whether any part is visible text. ``blocks``: its thinking
-    blocks, if any came.
-    """
+    """The state of one choice."""
 
     index: int
+    """The index of the choice."""
     open: tuple[str, int] | None = None
+    """The kind and the number of the part that text is added to."""
     calls: Calls | None = None
+    """The tool calls; None before the first call."""
     parts: list[ir.Part] = field(default_factory=list)
+    """The parts that have opened, by number."""
     items: dict[str, int] = field(default_factory=dict)
+    """The length of each list of the message."""
     finish: str | None = None
+    """The finish reason."""
     stop: str | int | None = None
-    tokens: dict[str, int] = field(default_factory=dict)
+    """The text or the id of the token that stopped the choice."""
+    logprob_counts: dict[str, int] = field(default_factory=dict)
+    """The number of log probabilities, by their kind."""
     citations: list[ir.Citation] | None = None
+    """The citations that came before any text."""
     audio: int | None = None
-    token: str | None = None
-    pending_token: ir.Signature | None = None
+    """The number of the audio part, which may continue until the end."""
+    latest_token: str | None = None
+    """The latest signature of the message."""
+    pending_signature: ir.Signature | None = None
+    """A signature that has no part yet."""
     extra: JsonObject | None = None
+    """Unmodelled fields."""
     part_extra: JsonObject | None = None
+    """Unmodelled fields of the open part that came after its start."""
     unknown: Pieces = field(default_factory=Pieces)
+    """Unmodelled fields that arrive in pieces."""
     has_text: bool = False
+    """Whether any part is visible text."""
     blocks: BlockDecoder | None = None
+    """The thinking blocks; None before the first block."""
     reasoning: ReasoningTexts = field(default_factory=ReasoningTexts)
+    """The texts of the reasoning parts."""
 
     @property
     def is_complete(self) -> bool:
-        """Whether it has content, and no incomplete call."""
+        """Whether the choice has content, and no incomplete call."""
         return bool(self.parts or self.calls) and (self.calls is None or self.calls.are_complete)
 
     def add_text(self, kind: str, part: ir.Part, text: str, out: list[events.Event]) -> None:
@@ -245,10 +259,10 @@ class Choice:
         return self.open[1]
 
     def start(self, part: ir.Part, out: list[events.Event]) -> int:
-        """Open a part and return its number. The first text gets the citations that came before it."""
+        """Open a part and return its number. The first text gets the citations that came before the text."""
         number = len(self.parts)
         # A signature belongs to the first text, or to a call before any text (fixtures ``token_beside_text``, ``token_beside_call``).
-        if self.pending_token is not None:
+        if self.pending_signature is not None:
             self._sign(part)
         self._append(part)
         out.append(events.PartStart(self.index, number, part))
@@ -258,13 +272,13 @@ class Choice:
         return number
 
     def _sign(self, part: ir.Part) -> None:
-        """Give the pending signature to the first text, or to a call before any."""
+        """Set the pending signature on a part that is the first text, or a call before any text."""
         is_first = isinstance(part, ir.Text | ir.ToolCall) and not self.has_text
         if is_first and part.signature is None:  # type: ignore[union-attr]  # the line before excludes it
-            part.signature, self.pending_token = self.pending_token, None  # type: ignore[union-attr]
+            part.signature, self.pending_signature = self.pending_signature, None  # type: ignore[union-attr]
 
     def add(self, part: ir.Part, out: list[events.Event]) -> None:
-        """Take a part that comes in one piece."""
+        """Emit a part that arrives in one piece."""
         self.close_part(out)
         out += unfold(self.index, len(self.parts), part)
         self._append(part)
@@ -280,16 +294,19 @@ class Choice:
                 self.reasoning.close(self.open[1])
             self.end_part(None, out)
 
-    def end_part(self, whole: ir.Part | None, out: list[events.Event]) -> None:
-        """Emit the end of the open part, with the fields that came after its start. ``whole``: the part, if it differs from its start."""
+    def end_part(self, complete: ir.Part | None, out: list[events.Event]) -> None:
+        """Emit the end of the open part, with the fields that came after its start.
+
+        ``complete``: the complete part, if it differs from its start.
+        """
         assert self.open is not None
-        out.append(events.PartEnd(self.index, self.open[1], whole, self.part_extra))
+        out.append(events.PartEnd(self.index, self.open[1], complete, self.part_extra))
         self.open, self.part_extra = None, None
 
     def keep_extra(self, src: str, extra: JsonObject) -> None:
         """Keep fields that come after the start of the open part. Fields of another detail get the number of that detail.
 
-        The last value of a field of a content item is valid, but one that was false stays false.
+        The last value of a field of a content item is valid, but a value that was false stays false.
         """
         assert self.open is not None
         items, opened = f"/choices/{self.index}/message/content/", self.parts[self.open[1]]
@@ -308,7 +325,7 @@ class Choice:
 
     @property
     def open_reasoning(self) -> int | None:
-        """The number of the open part, if that is reasoning."""
+        """The number of the open part, if it is reasoning."""
         return self.open[1] if self.open is not None and self.open[0] == "reasoning" else None
 
     def unmodelled_fields(self) -> JsonObject | None:
@@ -319,14 +336,14 @@ class Choice:
         return merge_extra(self.extra, self.unknown.to_object(), out)
 
     def part_of_logprobs(self, kind: str) -> int | None:
-        """Return the number of the part that log probabilities of a kind belong to: the open one, whatever it is. None: not open yet."""
+        """Return the number of the part that log probabilities of a kind belong to; None: the part is not open yet."""
         # OpenAI sends log probabilities for text and refusals only, so those of ``content`` belong to whatever part is open.
         if self.open is not None and kind in ("text", self.open[0]):
             return self.open[1]
         return self.audio if kind == "text" and self.open is None else None
 
     def add_citations(self, citations: list[ir.Citation], out: list[events.Event]) -> None:
-        """Add citations to the open text, or to closed ones; before any text, keep them for the first."""
+        """Add citations to the open text, or to closed texts. Before any text, keep them for the first text."""
         if self.open is not None and isinstance(self.parts[self.open[1]], ir.Text):
             out += [events.PartMeta(self.index, self.open[1], citation=citation) for citation in citations]
         elif self.has_text:
@@ -336,7 +353,10 @@ class Choice:
             self.citations += citations
 
     def pending_events(self, answer_id: str) -> list[events.Event]:
-        """Return what its end would emit: fields of open parts, and parts that have not opened. The choice does not change."""
+        """Return the events that the end of the choice would emit. The choice does not change.
+
+        They have the fields of open parts, and the parts that have not opened.
+        """
         extras: dict[int, JsonObject | None] = {} if self.open is None else {self.open[1]: self.part_extra}
         parts: list[ir.Part] = []
         if self.citations:
@@ -347,8 +367,8 @@ class Choice:
                 call = state.to_call(slot, number, self.index, answer_id)
                 extra = merge_extra(call.extra, calls.unknown.get(slot))
                 parts.append(replace(call, arguments="".join(state.pieces), extra=extra))
-        if self.pending_token is not None:
-            parts.append(ir.Text("", self.pending_token.src, signature=self.pending_token))
+        if self.pending_signature is not None:
+            parts.append(ir.Text("", self.pending_signature.src, signature=self.pending_signature))
         out: list[events.Event] = [events.PartMeta(self.index, at, extra=extra) for at, extra in extras.items() if extra]
         for number, part in enumerate(parts, len(self.parts)):
             out += unfold(self.index, number, part)[:-1]

@@ -159,7 +159,7 @@ def has_carried_token(part: JsonObject) -> bool:
 def accepts_token(part: JsonObject) -> bool:
     """Return whether an encoded part can have the token of the reasoning before it: a call or visible text without a token.
 
-    The vendor puts a token there. Clients drop a part that is empty reasoning with a token (the Vercel AI SDK and opencode, run).
+    The vendor puts a token there. Clients drop a part that is empty reasoning with a token (tried with the Vercel AI SDK and opencode).
     """
     is_kind = "functionCall" in part or bool(part.get("text") and not part.get("thought"))
     return is_kind and "thoughtSignature" not in part

@@ -1,6 +1,6 @@
 """Responses of Gemini.
 
-``decode_blocked`` and ``AverageLogprob`` are here alone: a blocked prompt has no candidate, and a candidate has an average.
+Only this package has ``decode_blocked`` and ``AverageLogprob``: a blocked prompt has no candidate, and a candidate has an average.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _encode_choice(choice: ir.Choice, position: int, losses: Ledger, options: Op
     grounding = encode_citations(choice.parts, losses)
     if grounding:
         candidate["groundingMetadata"] = grounding
-    # "The average log probability of the tokens in this candidate" (official SDK), which follows from the tokens.
+    # "The average log probability of the tokens in this candidate" (official SDK), which is computed from the tokens.
     if choice.logprobs:
         candidate |= AverageLogprob(choice.logprobs).fields() | {"logprobsResult": encode_logprobs(choice.logprobs, losses)}
     return candidate
@@ -168,31 +168,31 @@ def encode_answer(choice: ir.Choice, kinds: Set[type[ir.Part]], at: str, losses:
 def move_tokens(parts: list[ir.Part]) -> list[ir.Part]:
     """Return the parts with each token of another format moved from its reasoning to the text or call that follows.
 
-    The vendor puts a token there, and clients drop empty reasoning with a token (the Vercel AI SDK and opencode, run). ``stream_encoder``
-    does the same. A token stays if the next part has one, or if a decoder would then assign it to other reasoning.
+    The vendor puts a token there, and clients drop empty reasoning with a token (tried with the Vercel AI SDK and opencode).
+    ``stream_encoder`` does the same. A token stays if the next part has a token, or if a decoder would then assign it to other reasoning.
     """
     moved: list[ir.Part] = []
     named_calls = frozenset(map(bound_to, parts))
-    reasoning_at: int | None = None  # the position of the reasoning whose token may be moved
-    has_unsigned = False  # there is reasoning without a token after the last token
-    is_after_unsigned = False  # it is directly before the part
+    reasoning_index: int | None = None  # the index of the reasoning whose token may be moved
+    has_unsigned = False  # whether reasoning without a token follows the last token
+    is_after_unsigned = False  # whether such reasoning is directly before the part
     for part in parts:
-        if reasoning_at is not None and _accepts_token(part, named_calls):
-            reasoning = moved[reasoning_at]
+        if reasoning_index is not None and _accepts_token(part, named_calls):
+            reasoning = moved[reasoning_index]
             assert isinstance(reasoning, ir.Reasoning)
             signature = reasoning.signature
             is_kept = keeps_id(signature, reasoning.id, "generate_content")
-            moved[reasoning_at] = copy_part(reasoning, signature=None, id=None if is_kept else reasoning.id)
+            moved[reasoning_index] = copy_part(reasoning, signature=None, id=None if is_kept else reasoning.id)
             moved.append(copy_part(part, signature=signature))
-            reasoning_at, has_unsigned, is_after_unsigned = None, False, False
+            reasoning_index, has_unsigned, is_after_unsigned = None, False, False
             continue
         moved.append(part)
         if isinstance(part, ir.Text | ir.Refusal) and not part.text and not getattr(part, "signature", None):
             continue  # an empty text is not encoded
-        reasoning_at = None
+        reasoning_index = None
         if isinstance(part, ir.Reasoning) and belongs_to_earlier_reasoning(part.signature):
             is_ambiguous = is_after_unsigned if part.text else has_unsigned and signs_earlier_reasoning(part.signature)
-            reasoning_at = None if is_ambiguous else len(moved) - 1
+            reasoning_index = None if is_ambiguous else len(moved) - 1
         has_token = getattr(part, "signature", None) is not None
         is_after_unsigned = isinstance(part, ir.Reasoning) and not has_token
         has_unsigned = is_after_unsigned or (has_unsigned and not has_token)
@@ -210,7 +210,7 @@ def _accepts_token(part: ir.Part, named_calls: Set[str | None]) -> bool:
 
 
 def _refusal_severity(choice: ir.Choice) -> Severity:
-    """Return the severity of encoding a refusal as text: low if the finish reason shows the refusal."""
+    """Return the severity of encoding a refusal as text: ``info`` if the finish reason shows the refusal."""
     return "lossy" if choice.finish is None or _VALUE_OF_FINISH[choice.finish.reason][0] != "SAFETY" else "info"
 
 
@@ -241,7 +241,7 @@ FINISH: Mapping[str, ir.FinishReason] = {
     "MISSING_THOUGHT_SIGNATURE": "error",
     "UNEXPECTED_TOOL_CALL": "error",
 }
-"""Finish reasons of the wire to canonical ones; an unknown one is ``other``, and none is inferred from the content."""
+"""Finish reasons of the wire to canonical reasons; an unknown reason is ``other``. A missing reason is ``stop``."""
 
 NO_REASON = (None, "", 0, "FINISH_REASON_UNSPECIFIED")
 """Values of ``finishReason`` in a candidate that has not ended."""
@@ -260,12 +260,12 @@ _VALUE_OF_FINISH: Mapping[ir.FinishReason, tuple[str, bool]] = {
     "cancelled": ("OTHER", False),
     "other": ("OTHER", True),
 }
-"""Canonical finish reasons to those of the wire, and whether the value is exact.
+"""Canonical finish reasons to the reasons of the wire, and whether these are exact.
 
 CONTINUATION is never written, because clients then send another request by themselves (google-genai, ``_extra_utils.py``).
 """
 
-_NUMBERED = (
+_FINISH_REASONS_BY_NUMBER = (
     "FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "OTHER", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT",
     "SPII", "MALFORMED_FUNCTION_CALL", "IMAGE_SAFETY", "UNEXPECTED_TOOL_CALL",
 )  # fmt: skip
@@ -273,16 +273,16 @@ _NUMBERED = (
 
 _UNSPECIFIC = frozenset({"", "STOP", "MAX_TOKENS"})
 # The server ends calls with STOP. After UNEXPECTED_TOOL_CALL the caller must answer them, too (fixture finish_unexpected_call).
-_UPGRADED = frozenset({"stop", "other", "error"})
+_REPLACED_BY_TOOL_CALLS = frozenset({"stop", "other", "error"})
 
 
 def decode_finish(raw: JsonObject, has_calls: bool, src: str) -> ir.Finish:
     """Decode a finish reason. With tool calls the reason is ``tool_calls``, unless the candidate was truncated or blocked."""
     # {"finishReason": "STOP", "finishMessage": "Model generated function call(s)."}; Vertex also sends numbers.
     raw_reason = raw.get("finishReason")
-    name = raw_reason if raw_reason in FINISH else enum_name(raw_reason, _NUMBERED)
+    name = raw_reason if raw_reason in FINISH else enum_name(raw_reason, _FINISH_REASONS_BY_NUMBER)
     reason: ir.FinishReason = FINISH.get(name, "other") if name else "stop"
-    if has_calls and reason in _UPGRADED:
+    if has_calls and reason in _REPLACED_BY_TOOL_CALLS:
         reason = "tool_calls"
     finish = ir.Finish(reason, raw_reason, name not in _UNSPECIFIC, src)
     finish.message = raw.get("finishMessage") or None
@@ -390,14 +390,14 @@ class AverageLogprob:
             self._count += 1
 
     def fields(self) -> JsonObject:
-        """Return the field of the candidate, or nothing without tokens."""
+        """Return the field of the candidate; empty without tokens."""
         return {"avgLogprobs": self._total / self._count} if self._count else {}
 
 
 def _encode_token(token: ir.TokenLogprob, losses: Ledger) -> JsonObject:
     """Encode one token."""
     drop_unheld_in_answer(token, losses)
-    # The format has no bytes. They follow from the text, except for a token that is part of a character.
+    # The format has no bytes. A reader derives them from the text, except for a token that is part of a character.
     if token.bytes is not None and token.bytes != list(token.token.encode()):
         losses.dropped(token, "bytes", severity="info")
     fields: JsonObject = {"token": token.token, "logProbability": token.logprob}

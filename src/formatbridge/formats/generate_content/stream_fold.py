@@ -1,4 +1,4 @@
-"""Gemini streams folded: events to the ``GenerateContentResponse`` that they accumulate to, and back."""
+"""Fold the events of a Gemini stream to the ``GenerateContentResponse`` that they accumulate to, and unfold it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from formatbridge.jsontext.pointers import Path, continued, index_in
 from formatbridge.jsontext.types import JsonObject
 
 EMPTY_PART: JsonObject = {"text": ""}
-"""The part of an event that has none. The official client's chats forget a turn of which one event has no parts.
+"""The part of an event that has no other part. The official client's chats drop a turn if one of its events has no parts.
 
 Source: google-genai, ``chats.py``, ``_validate_content`` and ``_extract_curated_history``.
 """
@@ -27,12 +27,12 @@ def fold_stream(events: Iterable[JsonObject]) -> JsonObject | None:
     try:
         for event in events:
             body.add(event)
-            for piece in event.get("candidates") or ():
-                candidates.setdefault(piece.get("index") or 0, _Candidate()).add(piece)
-        whole = {"candidates": [candidate.to_object() for _, candidate in sorted(candidates.items())]} if candidates else {}
+            for candidate in event.get("candidates") or ():
+                candidates.setdefault(candidate.get("index") or 0, _Candidate()).add(candidate)
+        folded = {"candidates": [each.to_object() for _, each in sorted(candidates.items())]} if candidates else {}
     except ConflictError:
         return None
-    return body.to_object() | whole or None
+    return body.to_object() | folded or None
 
 
 class _Candidate(Fold):
@@ -48,13 +48,13 @@ class _Candidate(Fold):
         self._has_gap = False
 
     def add(self, piece: JsonObject) -> None:
-        """Add a piece."""
+        """Add the candidate of one event."""
         super().add(piece)
         if "content" in piece:
             content = piece["content"] or {}
             self._content = (self._content or {}) | content
-            for place, part in enumerate(content.get("parts") or ()):
-                self._take(part, is_first=place == 0)
+            for position, part in enumerate(content.get("parts") or ()):
+                self._take(part, is_first=position == 0)
 
     def to_object(self) -> JsonObject:
         """Return the candidate as in a whole response."""
@@ -66,14 +66,14 @@ class _Candidate(Fold):
         return {"content": self._content | parts} | outer
 
     def _take(self, part: JsonObject, *, is_first: bool) -> None:
-        """Add a part, or a piece of a call. An empty call ends a call in pieces; elsewhere only its other fields count."""
+        """Add a part, or a piece of a call. An empty call ends a call in pieces; otherwise only the other fields of its part are added."""
         call = part.get("functionCall")
         if call is None or part.get("text") is not None:
             self._end_calls()
             self._append(part, is_first=is_first)
         elif self._calls or call.get("willContinue") or call.get("partialArgs"):
-            for whole in self._calls.take(part):
-                self._append(whole, is_first=False)
+            for complete in self._calls.take(part):
+                self._append(complete, is_first=False)
         elif any(call.values()):
             self._append(part, is_first=False)
         elif len(part) > 1:
@@ -92,10 +92,12 @@ class _Candidate(Fold):
         # Texts of different events are one text that was sent in pieces. Texts of one event are separate parts.
         last = self._parts[-1] if self._parts else Fold(_PART)
         known = last.values
-        is_same = "text" in known and ("thoughtSignature" not in known or _is_carried(known)) and _continues(known, part)
-        if self._has_gap and is_same:
+        continues_text = (
+            "text" in known and ("thoughtSignature" not in known or _is_carried(known)) and _has_same_flags(known, part)
+        )
+        if self._has_gap and continues_text:
             self._parts.append(Fold(_PART, EMPTY_PART))
-        elif is_first and is_same and isinstance(part.get("text"), str):
+        elif is_first and continues_text and isinstance(part.get("text"), str):
             last.add({"text": part["text"]})
             return
         self._has_gap = part == EMPTY_PART and bool(known.get("thought"))
@@ -106,7 +108,7 @@ class _Candidate(Fold):
         self._parts.append(Fold(_PART, part))
 
 
-def _no_candidates(body: Fold, key: str, value: Any) -> None:
+def _keep_empty_list(body: Fold, key: str, value: Any) -> None:
     """Keep an empty list. Candidates are folded one by one."""
     if value == []:
         body.values[key] = value
@@ -123,47 +125,48 @@ def _add_logprobs(candidate: Fold, key: str, value: Any) -> None:
         candidate.object_of(key, _LOGPROBS).add(value)
 
 
-def _last_object(candidate: Fold, key: str, value: Any) -> None:
+def _keep_last_object(candidate: Fold, key: str, value: Any) -> None:
     """Keep the last value; an empty object replaces nothing."""
     if value != {} or key not in candidate.values:
         candidate.values[key] = value
 
 
-def _continues(before: JsonObject, part: JsonObject) -> bool:
-    """Return whether a text has the flags of the one before, apart from a token of the reasoning that preceded that."""
+def _has_same_flags(before: JsonObject, part: JsonObject) -> bool:
+    """Return whether a text has the flags of the text before it. A carried token on the text before it is ignored."""
     ignored = ("text", "thoughtSignature") if _is_carried(before) else ("text",)
     flags = {key: value for key, value in before.items() if key not in ignored}
     return flags == {key: value for key, value in part.items() if key != "text"}
 
 
 def _is_carried(part: JsonObject) -> bool:
-    """Return whether a visible text has the token of another format's reasoning, which neither signs nor ends the text."""
+    """Return whether a visible text has the token of reasoning of another format. Such a token neither signs nor ends the text."""
     is_marked = "thoughtSignature" in part and bool(part.get("text")) and not part.get("thought")
     return is_marked and belongs_to_earlier_reasoning(decode_signature(part, ""))
 
 
 def _add_grounding(candidate: Fold, key: str, value: Any) -> None:
-    """Add grounding metadata. An event repeats all earlier chunks, or has new ones only; then the indices of its supports increase."""
-    # The vendor documents neither. Only a repetition of all earlier chunks shows which it is.
+    """Add grounding metadata. An event repeats all earlier chunks, or has only new chunks."""
+    # The vendor does not document which. A list that begins with all earlier chunks repeats them. Otherwise its chunks are appended, and
+    # the indices in its supports are increased.
     if not candidate.values.get(key):
         candidate.values[key] = value
         return
     grounding = candidate.object_of(key, _GROUNDING)
-    before = _continue(grounding, "groundingChunks", value.get("groundingChunks"))
+    before = _extend_list(grounding, "groundingChunks", value.get("groundingChunks"))
     supports = value.get("groundingSupports")
     if supports and before:
         supports = [
             support | {"groundingChunkIndices": [index + before for index in support.get("groundingChunkIndices") or ()]}
             for support in supports
         ]
-    _continue(grounding, "groundingSupports", supports)
+    _extend_list(grounding, "groundingSupports", supports)
     grounding.add(value)
 
 
-def _continue(grounding: Fold, key: str, items: list[JsonObject] | None) -> int:
-    """Extend a list, except by a repetition of all of it.
+def _extend_list(grounding: Fold, key: str, items: list[JsonObject] | None) -> int:
+    """Append items to a list. If they begin with all items of the list, append only the rest.
 
-    Return the index of the first new item, 0 for a repetition.
+    Return the number of items before them; 0 if they repeat the list.
     """
     if not items:
         return 0
@@ -181,10 +184,10 @@ CITATIONS = Table({"groundingMetadata": _add_grounding, "citationMetadata": _UNI
 URL_CONTEXT = Table({"urlContextMetadata": _UNION}, other="ignore", null="ignore")
 """Rules for the web pages that the server read."""
 # ``last``: each event has the counts so far and the names again (fixtures ``usage_running``, ``text_named_late``).
-_BODY = Table({"candidates": _no_candidates, "error": "empty"}, other="last", null="ignore")
+_BODY = Table({"candidates": _keep_empty_list, "error": "empty"}, other="last", null="ignore")
 _CANDIDATE = Table(
     {**CITATIONS.fields, **URL_CONTEXT.fields, "content": "ignore", "logprobsResult": _add_logprobs},
-    other=_last_object,
+    other=_keep_last_object,
     null="ignore",
 )
 _LOGPROBS = Table({}, other="list", null="last")
@@ -192,7 +195,7 @@ _PART = Table({"text": "text"}, other="last", null="last")
 
 
 def response_path(event: JsonObject, path: Path, lengths: Mapping[Path, int]) -> Path:
-    """Return the path in the whole response for a path in an event. ``lengths``: those of the lists that earlier events began."""
+    """Return the path in the whole response for a path in an event. ``lengths``: the lengths of lists before this event."""
     match path:
         case ("candidates", int(at), *below) if isinstance(event["candidates"][at], dict):
             return continued(("candidates", index_in(event["candidates"][at], "index"), *below), lengths)
@@ -200,11 +203,11 @@ def response_path(event: JsonObject, path: Path, lengths: Mapping[Path, int]) ->
 
 
 def unfold_stream(body: JsonObject) -> list[JsonObject]:
-    """Return the events that fold to a body: each part whole, then all else.
+    """Return the events that fold to a body: each part in one event, then all other fields.
 
     Adjacent texts that a decoder would combine stay in one event.
     """
-    # Fields of a candidate other than its content are in its last event, where the vendor sends them, too.
+    # As in the vendor's streams, the last event of a candidate has its fields other than the content.
     envelope = {key: body[key] for key in ("modelVersion", "responseId", "createTime") if key in body}
     events: list[JsonObject] = []
     ends: list[JsonObject] = []
@@ -216,7 +219,7 @@ def unfold_stream(body: JsonObject) -> list[JsonObject]:
         groups: list[list[JsonObject]] = []
         for part in (content or {}).get("parts") or []:
             before = groups[-1][-1] if groups else {}
-            if "text" in part and "text" in before and (_continues(before, part) or before == EMPTY_PART):
+            if "text" in part and "text" in before and (_has_same_flags(before, part) or before == EMPTY_PART):
                 groups[-1].append(part)
             else:
                 groups.append([part])

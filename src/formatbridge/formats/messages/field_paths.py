@@ -6,9 +6,9 @@ from formatbridge.formats.messages.settings import SETTINGS
 from formatbridge.formats.shared.errors import ERROR_PLACES, ERROR_RULES
 from formatbridge.report.ledger import FieldPaths, LossRule
 
-_BOTH = LossRule("info", "nearest_value", kind="changed", after="the tools that no list forbids")
-_BINDING = LossRule(neutral=({"prefix_mismatch_behavior": "error"},))
-_ALL = {"type": "all"}
+_ALLOWED_AND_DENIED = LossRule("info", "nearest_value", kind="changed", after="the tools that no list forbids")
+_BLOCK_BINDING = LossRule(neutral=({"prefix_mismatch_behavior": "error"},))
+_ALL_SOURCES = {"type": "all"}
 
 FIELD_PATHS = FieldPaths(
     content=frozenset({"content", "stop_reason", "stop_sequence", "stop_details"}),
@@ -87,9 +87,9 @@ FIELD_PATHS = FieldPaths(
         "Request.output_config/effort": LossRule(),
         "Request.output_config/task_budget": LossRule(),
         "Request.speed": LossRule(neutral=("standard",)),
-        "Request.thinking/block_binding": _BINDING,
+        "Request.thinking/block_binding": _BLOCK_BINDING,
         "Request.thread": LossRule("impossible", "not_portable"),
-        "ReasoningConfig.thinking/block_binding": _BINDING,
+        "ReasoningConfig.thinking/block_binding": _BLOCK_BINDING,
         "ReasoningConfig.thinking/budget_tokens": LossRule(neutral=(0,)),
         "Message.clear_at": LossRule(neutral=("never",)),
         "Media.citations": LossRule(neutral=({"enabled": False},)),
@@ -110,7 +110,7 @@ FIELD_PATHS = FieldPaths(
                 "McpServer./tools/*/configs",
                 "McpServer./messages/*/content/*/tool/definition/configs",
             ),
-            _BOTH,
+            _ALLOWED_AND_DENIED,
         ),
         "HostedTool.allowed_callers": LossRule(neutral=(["direct"],)),
         "HostedTool.citations": LossRule(neutral=({"enabled": False},)),
@@ -120,7 +120,7 @@ FIELD_PATHS = FieldPaths(
         "HostedTool.response_inclusion": LossRule(neutral=("full",)),
         "HostedTool.strict": LossRule(neutral=(False,)),
         "HostedTool.url_sources": LossRule(
-            neutral=(dict.fromkeys(("user_input", "client_tool_results", "server_tool_results"), _ALL),)
+            neutral=(dict.fromkeys(("user_input", "client_tool_results", "server_tool_results"), _ALL_SOURCES),)
         ),
         "HostedTool.use_cache": LossRule(neutral=(True,)),
         **{

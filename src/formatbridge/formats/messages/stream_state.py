@@ -13,7 +13,7 @@ from formatbridge.errors import StreamDecodeError
 from formatbridge.formats.messages.citations import decode_citation
 from formatbridge.formats.messages.conversation import decode_block
 from formatbridge.formats.shared.reasoning_tokens import carries_call_token, decode_token
-from formatbridge.formats.shared.text_lengths import Lengths
+from formatbridge.formats.shared.text_lengths import TextLengths
 from formatbridge.formats.shared.tool_arguments import parse_object
 from formatbridge.formats.shared.unmodelled_fields import Pieces, merge_extra, read_extra
 from formatbridge.ir import events
@@ -70,7 +70,7 @@ class Blocks:
         self._latest: Block | None = None  # the block with the last text delta
         self._count = 0
         self._part_count = 0
-        self._lengths = Lengths()  # of the texts; that of the latest block is not up to date
+        self._lengths = TextLengths()  # of the texts; that of the latest block is not up to date
         self._next_token: ir.Reasoning | None = None  # holds the token of the next part
 
     @property
@@ -283,7 +283,7 @@ class Blocks:
     def _citations_with_spans(self, block: Block) -> list[events.Event]:
         """Return the citations of a text with their span. It follows from the lengths of the texts before, which may still be open."""
         self._count_latest()
-        start = self._lengths.before(block.text_number)
+        start = self._lengths.length_before(block.text_number)
         citations = [replace(citation, start=start, end=start + block.length) for citation in block.citations]
         return [events.PartMeta(0, block.number or 0, citation=citation) for citation in citations]
 

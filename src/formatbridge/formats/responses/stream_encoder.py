@@ -93,7 +93,7 @@ class StreamEncoder:
             state = self._states.get(event.index)
             if state is not None and state.open_text is not None:  # nearly all events
                 state.length += len(event.text)
-                return self._writer.delta(state.open_text, event.text)
+                return self._writer.encode_delta(state.open_text, event.text)
         for each in self._first.feed(event):
             method = _METHODS.get(type(each))
             if method:
@@ -409,7 +409,7 @@ class StreamEncoder:
             self._calls.close_complete()
             item = encode_reasoning_item("", token, self._writer.next_index(), self._writer.ids, signature.item)
             bare = {key: value for key, value in item.items() if key != "encrypted_content"}
-            self._writer.done(self._writer.add(bare), dumps(item))
+            self._writer.close_item(self._writer.open_item(bare), dumps(item))
 
 
 _METHODS: dict[type[events.Event], Callable[[StreamEncoder, Any], None]] = {
