@@ -255,3 +255,16 @@ def test_a_condition_is_kept_as_a_whole() -> None:
     folded = fold_root_union({"type": "object", "allOf": [first, second]})
 
     assert folded == {"type": "object", **first}
+
+
+@pytest.mark.parametrize("wrong", [{"required": [[]]}, {"required": "name"}, {"properties": []}, {"properties": {"name": 1}}])
+@pytest.mark.parametrize("target", ["chat_completions", "responses", "generate_content"])
+def test_a_strict_schema_that_is_no_valid_schema_is_converted(wrong: dict[str, Any], target: fb.Format) -> None:
+    """The wire types do not check schemas, so any value may be in one."""
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"], "additionalProperties": False}
+    tools = [{"name": "height", "strict": True, "input_schema": schema | wrong}]
+    body = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}], "tools": tools}
+
+    converted = fb.convert_request(body, source="messages", target=target)
+
+    assert converted.body["tools"]

@@ -54,7 +54,7 @@ class Patch:
             return self._apply_to_object(raw, before, after, path)
         if isinstance(raw, list) and isinstance(before, list) and isinstance(after, list):
             indexes = _indexes_in(raw, before, after)
-            has_moved = [*map(_identity, before)] != [*map(_identity, after)]
+            has_moved = [*map(_role, before)] != [*map(_role, after)]
             if indexes is not None and (len(indexes) == len(raw) or not has_moved):
                 result = list(raw)
                 for index, old, new in zip(indexes, before, after, strict=True):
@@ -139,6 +139,10 @@ def _is_extended(raw: list[Any], before: list[Any], after: list[Any]) -> bool:
     """Return whether ``after`` is ``before`` with further items, such as tools that a conversation adds later."""
     is_same = [*map(_identity, raw)] == [*map(_identity, before)]
     return is_same and len(after) > len(before) and dumps(after[: len(before)]) == dumps(before)
+
+
+def _role(value: Any) -> Any:
+    return value.get("role") if isinstance(value, dict) else None
 
 
 def _identity(value: Any) -> Any:

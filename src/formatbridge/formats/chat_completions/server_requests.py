@@ -51,9 +51,8 @@ def settings_for_server(body: JsonObject, encoded: JsonObject, rules: DialectRul
     read = _read_by(rules)
     present, written = _amounts_in(body), _amounts_in(encoded)
     differs = (not present and bool(written)) or any(written.get(key, value) != value for key, value in present.items())
-    differs = differs or any(
-        value in _OFF and pointer not in _FLAGS and present.get(pointer) != value for pointer, value in written.items()
-    )
+    is_off = any(value in _OFF for value in present.values())
+    differs = differs or (not is_off and any(value in _OFF for value in written.values()))
     is_unread = not present.keys() <= read
     if rules is not None and rules.efforts is not None and "reasoning_effort" in present:
         is_unread = is_unread or present["reasoning_effort"] not in rules.efforts

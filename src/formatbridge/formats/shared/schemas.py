@@ -72,8 +72,10 @@ def allows_strict(schema: JsonObject) -> bool:
         nodes += 1
         if not isinstance(node, dict):
             continue
-        properties = node.get("properties") or {}
-        is_closed = node.get("additionalProperties") is False and properties.keys() <= set(node.get("required") or ())
+        properties, required = node.get("properties"), node.get("required")
+        properties = properties if isinstance(properties, dict) else {}
+        required = required if isinstance(required, list) else []
+        is_closed = node.get("additionalProperties") is False and all(name in required for name in properties)
         if (_is_object(node) and not is_closed) or not _KEYWORDS_REJECTED_WITH_STRICT.isdisjoint(node):
             return False
         pending += [node.get("items"), *properties.values(), *(node.get("anyOf") or ())]
