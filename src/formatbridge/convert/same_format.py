@@ -136,7 +136,11 @@ class _Adaptation:
 
     def _without_needless_choice(self, body: JsonObject) -> JsonObject:
         """Return a body without a tool choice that the encoder leaves out because there is no tool."""
-        needless = {key for key, tools in _ONLY_WITH.items() if key in body and not body.get(tools) and key not in self._for_server}
+        needless = {
+            key
+            for key, tools in _ONLY_WITH.items()
+            if body.get(key) not in (None, "none") and not body.get(tools) and key not in self._for_server
+        }
         needless -= {"tool_choice", "parallel_tool_calls"} if any(message.tools for message in self._request.messages) else set()
         return _without_fields(body, frozenset(needless)) if needless else body
 
