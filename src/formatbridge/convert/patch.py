@@ -53,26 +53,33 @@ class Patch:
         if isinstance(raw, dict) and isinstance(before, dict) and isinstance(after, dict):
             return self._apply_to_object(raw, before, after, path)
         if isinstance(raw, list) and isinstance(before, list) and isinstance(after, list):
-            indexes = _indexes_in(raw, before, after)
-            has_moved = [*map(_role, before)] != [*map(_role, after)]
-            if indexes is not None and (len(indexes) == len(raw) or not has_moved):
-                result = list(raw)
-                for index, old, new in zip(indexes, before, after, strict=True):
-                    result[index] = self.apply(raw[index], old, new, f"{path}/{index}")
-                return result
-            removed = _removed_from(raw, before, after)
-            if removed is not None:
-                self._changed += [f"{path}/{index}" for index in removed]
-                return [item for index, item in enumerate(raw) if index not in removed]
-        if isinstance(raw, list) and isinstance(before, list) and isinstance(after, list) and _adds_known_items(raw, before, after):
-            return raw
-        if isinstance(raw, list) and isinstance(before, list) and isinstance(after, list) and _is_extended(raw, before, after):
-            self._changed += [f"{path}/{index}" for index in range(len(raw), len(after))]
-            return raw + after[len(raw) :]
+            changed = self._apply_to_list(raw, before, after, path)
+            if changed is not None:
+                return changed
         self._changed.append(path)
         if isinstance(raw, list | dict):
             self._replaced.add(path)
         return after
+
+    def _apply_to_list(self, raw: list[Any], before: list[Any], after: list[Any], path: str) -> list[Any] | None:
+        """Return a list with changed, removed or added items; None if it must be replaced as a whole."""
+        indexes = _indexes_in(raw, before, after)
+        has_moved = [*map(_role, before)] != [*map(_role, after)]
+        if indexes is not None and (len(indexes) == len(raw) or not has_moved):
+            result = list(raw)
+            for index, old, new in zip(indexes, before, after, strict=True):
+                result[index] = self.apply(raw[index], old, new, f"{path}/{index}")
+            return result
+        removed = _removed_from(raw, before, after)
+        if removed is not None:
+            self._changed += [f"{path}/{index}" for index in removed]
+            return [item for index, item in enumerate(raw) if index not in removed]
+        if _adds_known_items(raw, before, after):
+            return raw
+        if _is_extended(raw, before, after):
+            self._changed += [f"{path}/{index}" for index in range(len(raw), len(after))]
+            return raw + after[len(raw) :]
+        return None
 
     def _apply_to_object(self, raw: JsonObject, before: JsonObject, after: JsonObject, path: str) -> JsonObject:
         result, count = dict(raw), len(self._changed)

@@ -71,6 +71,7 @@ class _Adaptation:
     ) -> None:
         self._raw, self._format, self._format_of_server, self._options, self._facts = raw, format, format_of_server, options, facts
         self._rules = format_of_server.dialect
+        self._reasoning_fields = format.server_requests.reasoning_fields if format.server_requests is not None else frozenset()
         self._field = format.content_fields.get("request", "")
         self._noted = Ledger(raw, format.field_paths)
         self._patch = Patch()
@@ -109,29 +110,31 @@ class _Adaptation:
     def _with_differences(self, adapted: JsonObject) -> JsonObject:
         """Return the body of the caller with the differences of the encoded bodies, but for the settings of reasoning."""
         raw, field, patch, rules = self._raw, self._field, self._patch, self._rules
-        settings = self._format.reasoning_fields
+        settings, requests = self._reasoning_fields, self._format.server_requests
         body: JsonObject = patch.apply(raw, _without_fields(self._common, settings), _without_fields(adapted, settings), "")
-        if rules is not None and not rules.legacy_functions and _has_legacy_functions(raw):
-            body = _without_fields(body, _LEGACY) | {key: adapted[key] for key in _CURRENT if key in adapted}
-            patch.note_changes(raw, body, _LEGACY | _CURRENT)
-            body = body | {field: patch.replace(f"/{field}", adapted[field])}
+        current = body
+        if rules is not None and not rules.legacy_functions and requests is not None:
+            current = requests.without_legacy_functions(body, adapted)
+        if current is not body:
+            patch.note_changes(raw, current, (raw.keys() | current.keys()) - {field})
+            body = current | {field: patch.replace(f"/{field}", adapted[field])}
         elif _replaces_conversation(self._request, rules, self._common, self._for_server):
             body = body | {field: patch.replace(f"/{field}", adapted[field])}
         return _with_moved_values(body, raw, self._format, (self._common, self._for_server), patch, self._options)
 
     def _with_settings_of_reasoning(self, before: JsonObject) -> JsonObject:
         """Return a body with the settings of reasoning that the server and the model accept."""
-        format, facts = self._format, self._facts
-        if format.settings_for_server is None:
+        requests, facts, fields = self._format.server_requests, self._facts, self._reasoning_fields
+        if requests is None:
             return before
         unread = [*self._excluded_settings(), *(loss for loss in self._noted.losses if loss.code in _OF_TARGET)]
-        is_invalid = bool(self._codes & _OF_REASONING) or any(_is_reasoning_field(loss.path, format) for loss in unread)
+        is_invalid = bool(self._codes & _OF_REASONING) or any(self._is_of_reasoning(loss) for loss in unread)
         if self._rules is None:
-            is_invalid = is_invalid or any(self._common.get(name) != self._for_server.get(name) for name in format.reasoning_fields)
-        body = format.settings_for_server(before, self._for_server, self._rules, is_invalid)
+            is_invalid = is_invalid or any(self._common.get(name) != self._for_server.get(name) for name in fields)
+        body = requests.settings(before, self._for_server, self._rules, is_invalid)
         if facts is not None and facts.reasoning == "none":
-            body = _without_fields(body, format.reasoning_fields - {"chat_template_kwargs"})
-        self._patch.note_changes(before, body, format.reasoning_fields)
+            body = _without_fields(body, fields - {"chat_template_kwargs"})
+        self._patch.note_changes(before, body, fields)
         return body
 
     def _without_needless_choice(self, body: JsonObject) -> JsonObject:
@@ -153,7 +156,11 @@ class _Adaptation:
             or not self._format_of_server.excludes_reasoning(self._request)
         ):
             return []
-        return [loss for loss in self._noted.losses if loss.code == "excluded" and _is_reasoning_field(loss.path, self._format)]
+        return [loss for loss in self._noted.losses if loss.code == "excluded" and self._is_of_reasoning(loss)]
+
+    def _is_of_reasoning(self, loss: Loss) -> bool:
+        """Return whether a loss is in a field with a setting of reasoning, of any server."""
+        return loss.path != "" and loss.path.split("/")[1] in self._reasoning_fields
 
     def _report(self, body: JsonObject, losses: Ledger) -> None:
         """Note the losses and the additions that concern the body. The encoder also notes values that the body still has."""
@@ -182,19 +189,6 @@ def _without_history(format: FormatSpec) -> FormatSpec:
 
 def _without_fields(body: JsonObject, fields: frozenset[str]) -> JsonObject:
     return {key: value for key, value in body.items() if key not in fields}
-
-
-_LEGACY = frozenset({"functions", "function_call"})
-"""Fields of chat_completions with functions, from the time before tools."""
-_CURRENT = frozenset({"tools", "tool_choice"})
-
-
-def _has_legacy_functions(body: JsonObject) -> bool:
-    """Return whether a request has functions, calls or results from the time before tools."""
-    messages = body.get("messages") or ()
-    return not _LEGACY.isdisjoint(body) or any(
-        message.get("role") == "function" or message.get("function_call") is not None for message in messages
-    )
 
 
 def _replaces_conversation(request: ir.Request, rules: DialectRules | None, common: JsonObject, for_server: JsonObject) -> bool:
@@ -265,13 +259,9 @@ def _with_fields_of_server(
         # Most servers read both names of the token limit. Other names are those of single servers.
         if not group.isdisjoint(rules.names.values()) or "max_tokens" not in group:
             body = _with_server_field(body, for_server, group)
-    if format.messages_for_server is not None:
-        body = format.messages_for_server(body, rules, losses)
-    if not rules.counted_logprobs and type(body.get("logprobs")) is int:  # the number of alternatives, as Together has it
-        body = body | {key: for_server[key] for key in ("logprobs", "top_logprobs") if key in for_server}
-    if body.get("tool_choice") == "any" and for_server.get("tool_choice") is not None:
-        # ``any`` of Mistral means ``required`` (Mistral's API specification, ``ToolChoice``); other servers do not know it.
-        body = body | {"tool_choice": for_server["tool_choice"]}
+    if format.server_requests is not None:
+        body = format.server_requests.messages(body, rules, losses)
+        body = format.server_requests.words(body, for_server, rules)
     return body
 
 
@@ -283,11 +273,6 @@ def _with_server_field(body: JsonObject, for_server: JsonObject, group: frozense
         return body
     kept = {key: value for key, value in body.items() if key not in group}
     return kept | {key: for_server[key] for key in for_server if key in expected}
-
-
-def _is_reasoning_field(path: str, format: FormatSpec) -> bool:
-    """Return whether a pointer is in a field that sets the amount of reasoning, on any server."""
-    return path != "" and path.split("/")[1] in format.reasoning_fields
 
 
 def _without_other_limits(body: JsonObject, format: FormatSpec, for_server: JsonObject, losses: Ledger) -> JsonObject:

@@ -74,6 +74,25 @@ class CallerTool:
     properties: Mapping[str, str] | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerRequests:
+    """How a request of a format gets the fields that one server reads, where the servers of the format read different ones.
+
+    The functions return a new request, or the same object if nothing changes. ``encoded``: the request as it is encoded for the server.
+    """
+
+    reasoning_fields: frozenset[str]
+    """The fields with settings of reasoning, of any server."""
+    settings: Callable[[JsonObject, JsonObject, DialectRules | None, bool], JsonObject]
+    """Of a request, the encoded one, the rules, and whether its settings are invalid: the request with settings that the server reads."""
+    messages: Callable[[JsonObject, DialectRules, Ledger], JsonObject]
+    """Of a request: the same with the reasoning and the documents of its messages where the server reads them."""
+    words: Callable[[JsonObject, JsonObject, DialectRules], JsonObject]
+    """Of a request and the encoded one: the request with the server's words for a tool choice and for log probabilities."""
+    without_legacy_functions: Callable[[JsonObject, JsonObject], JsonObject]
+    """Of a request and the encoded one: the request with tools and tool results in place of functions."""
+
+
 @dataclass(slots=True)
 class Context:
     """The facts about a request that are needed to convert its answer.
@@ -324,15 +343,8 @@ class FormatSpec:
     """The rules of the server for which requests are written; None: any server of the format."""
     equivalent_fields: tuple[frozenset[str], ...] = ()
     """Groups of request fields that set the same on different servers."""
-    settings_for_server: Callable[[JsonObject, JsonObject, DialectRules | None, bool], JsonObject] | None = None
-    """Return a request of the format with the settings of reasoning that a server reads: those of the request, or of an encoded request.
-
-    The last argument: whether those of the request are invalid. None: every server of the format reads the same settings.
-    """
-    messages_for_server: Callable[[JsonObject, DialectRules, Ledger], JsonObject] | None = None
-    """Return a request of the format whose messages have their reasoning where the server reads it; None: it has one place."""
-    reasoning_fields: frozenset[str] = frozenset()
-    """The fields that ``settings_for_server`` reads and writes."""
+    server_requests: ServerRequests | None = None
+    """How a request gets the fields that one server reads; None: every server of the format reads the same ones."""
     smallest_budget: int | None = None
     """The smallest budget for reasoning in tokens; None: the amount of reasoning is an effort."""
     excludes_reasoning: Callable[[ir.Request], bool] = _never

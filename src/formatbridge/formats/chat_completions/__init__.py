@@ -16,11 +16,10 @@ from formatbridge.formats.chat_completions.batch import BATCH
 from formatbridge.formats.chat_completions.errors import decode_error, encode_error
 from formatbridge.formats.chat_completions.field_paths import FIELD_PATHS
 from formatbridge.formats.chat_completions.models import decode_models, encode_models
-from formatbridge.formats.chat_completions.reasoning import CONFIG_FIELDS
 from formatbridge.formats.chat_completions.recognition import DETECTION, event_text, recognizes_error, recognizes_event
 from formatbridge.formats.chat_completions.request import decode_request, encode_request
 from formatbridge.formats.chat_completions.response import FINISH, decode_response, encode_response, failure_of, mark_unfinished
-from formatbridge.formats.chat_completions.server_requests import messages_for_server, settings_for_server
+from formatbridge.formats.chat_completions.server_requests import SERVER_REQUESTS
 from formatbridge.formats.chat_completions.settings import SETTINGS
 from formatbridge.formats.chat_completions.stream_decoder import StreamDecoder
 from formatbridge.formats.chat_completions.stream_encoder import StreamEncoder
@@ -69,9 +68,7 @@ CHAT_COMPLETIONS = FormatSpec(
     settings=SETTINGS,
     tool_rules=_TOOL_RULES,
     equivalent_fields=(frozenset({"max_tokens", "max_completion_tokens"}), frozenset({"seed", "random_seed"})),
-    settings_for_server=settings_for_server,
-    messages_for_server=messages_for_server,
-    reasoning_fields=CONFIG_FIELDS,
+    server_requests=SERVER_REQUESTS,
     decode_response=decode_response,
     encode_response=encode_response,
     finish_reasons=FINISH,

@@ -1,4 +1,4 @@
-"""A request of this format in the fields that one server reads: the settings of reasoning, its text in messages, and documents.
+"""A request of this format in the fields that one server reads: settings of reasoning, its text in messages, documents and functions.
 
 Compatible servers have different fields for them. A request may have any of these; those that the server reads are kept.
 """
@@ -12,6 +12,7 @@ from formatbridge import ir
 from formatbridge.dialect import DialectRules, ReasoningControl
 from formatbridge.formats.chat_completions.content import decode_content, decode_part, encode_part
 from formatbridge.formats.chat_completions.reasoning import CONFIG_FIELDS, REASONING_FIELDS, decode_reasoning, read_config_fields
+from formatbridge.formats.format import ServerRequests
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import FieldPaths, Ledger
 
@@ -41,7 +42,7 @@ _EXCLUSIVE = frozenset({"thinking_or_effort", "thinking_type_or_effort"})
 """Controls of servers that reject ``thinking`` together with ``reasoning_effort``."""
 
 
-def settings_for_server(body: JsonObject, encoded: JsonObject, rules: DialectRules | None, is_invalid: bool) -> JsonObject:
+def _settings_for_server(body: JsonObject, encoded: JsonObject, rules: DialectRules | None, is_invalid: bool) -> JsonObject:
     """Return a request with the settings of reasoning that a server reads: those of the body, or else those of an encoded request.
 
     The settings of the body stay if the server reads each of them with this value, unless ``is_invalid``.
@@ -104,9 +105,11 @@ def _without_amounts(body: JsonObject, objects: Set[str]) -> JsonObject:
 
 _FIELDS = ("reasoning_content", "reasoning")
 """The fields of a message with the text of its reasoning. Each server reads one of them."""
+_LISTS = ("reasoning_details", "thinking_blocks")
+"""The fields of a message with its reasoning as a list of objects."""
 
 
-def messages_for_server(body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
+def _messages_for_server(body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
     """Return a request whose messages have their reasoning and their documents where the server reads them."""
     messages = body["messages"]
     changed = [_message_for_server(_with_documents(message, rules), index, rules, losses) for index, message in enumerate(messages)]
@@ -193,9 +196,59 @@ def _joined(parts: Iterable[ir.Part]) -> str:
 def _without_texts(
     message: JsonObject, fields: Sequence[str], text: str, index: int, rules: DialectRules, losses: Ledger
 ) -> JsonObject:
-    """Return a message without the fields with reasoning that the server rejects; note one with another text."""
-    rejected = [key for key in fields if key in message and f"assistant.{key}" in rules.rejects_in_messages]
+    """Return a message without the fields with reasoning that the server rejects; note what is not in ``text``."""
+    rejected = [key for key in message if key in (*fields, *_LISTS) and f"assistant.{key}" in rules.rejects_in_messages]
     for key in rejected:
-        if message[key] not in (None, "", text):
-            losses.dropped(ir.Message("assistant", [], f"/messages/{index}"), key, "rejected_by_server")
+        for pointer, value in _values_of(message, key):
+            if value not in (None, "") and not (isinstance(value, str) and value in text):
+                losses.dropped(ir.Message("assistant", [], f"/messages/{index}"), pointer, "rejected_by_server")
     return {key: value for key, value in message.items() if key not in rejected} if rejected else message
+
+
+def _values_of(message: JsonObject, field: str) -> list[tuple[str, Any]]:
+    """Return the texts and the tokens of a field with reasoning, by pointer in the message."""
+    if field not in _LISTS:
+        return [(field, message[field])]
+    return [
+        (f"{field}/{index}/{key}", value)
+        for index, item in enumerate(message[field] or ())
+        for key, value in item.items()
+        if key not in ("type", "index")
+    ]
+
+
+# Words and functions.
+
+
+def _words_for_server(body: JsonObject, encoded: JsonObject, rules: DialectRules) -> JsonObject:
+    """Return a request with the server's word for a tool choice, and with its fields for log probabilities."""
+    if not rules.counted_logprobs and type(body.get("logprobs")) is int:  # the number of alternatives, as Together has it
+        body = body | {key: encoded[key] for key in ("logprobs", "top_logprobs") if key in encoded}
+    if body.get("tool_choice") == "any" and encoded.get("tool_choice") is not None:
+        # ``any`` of Mistral means ``required`` (Mistral's API specification, ``ToolChoice``); other servers do not know it.
+        body = body | {"tool_choice": encoded["tool_choice"]}
+    return body
+
+
+_LEGACY = frozenset({"functions", "function_call"})
+"""Fields of a request with functions, from the time before tools."""
+
+
+def _without_legacy_functions(body: JsonObject, encoded: JsonObject) -> JsonObject:
+    """Return a request with tools and their results in place of functions, calls and results from the time before tools."""
+    has_legacy = not _LEGACY.isdisjoint(body) or any(
+        message.get("role") == "function" or message.get("function_call") is not None for message in body["messages"]
+    )
+    if not has_legacy:
+        return body
+    kept = {key: value for key, value in body.items() if key not in _LEGACY}
+    return kept | {key: encoded[key] for key in ("messages", "tools", "tool_choice") if key in encoded}
+
+
+SERVER_REQUESTS = ServerRequests(
+    reasoning_fields=CONFIG_FIELDS,
+    settings=_settings_for_server,
+    messages=_messages_for_server,
+    words=_words_for_server,
+    without_legacy_functions=_without_legacy_functions,
+)

@@ -27,8 +27,8 @@ def rename_for_server(body: JsonObject, spec: FormatSpec, losses: Ledger) -> Jso
     # Together's ``logprobs`` is the number of alternatives, without a flag (recorded traffic).
     if rules.counted_logprobs and renamed.get("logprobs") is True:
         renamed["logprobs"] = renamed.pop("top_logprobs", 1)
-    if rules.reasoning_history is not None and spec.messages_for_server is not None:
-        renamed = spec.messages_for_server(renamed, rules, losses)
+    if rules.reasoning_history is not None and spec.server_requests is not None:
+        renamed = spec.server_requests.messages(renamed, rules, losses)
     if rules.prefill_field is not None and renamed.get("messages"):
         renamed["messages"] = _with_prefill_field(renamed["messages"], rules.prefill_field, rules, losses)
     if rules.alternating_turns and "messages" in renamed:
@@ -116,7 +116,8 @@ def drop_unread_fields(body: JsonObject, before: JsonObject, request: ir.Request
     assert rules is not None
     unread = (rules.rejects | rules.ignores) & before.keys()
     unread -= {"n"} if before.get("n") == 1 else set()  # what every server does
-    unread -= spec.reasoning_fields - body.keys()  # another field has their value
+    if spec.server_requests is not None:
+        unread -= spec.server_requests.reasoning_fields - body.keys()  # another field has their value
     result = {key: value for key, value in body.items() if key not in unread} if unread else body
     for field in sorted(unread):
         rule = rule_of_setting(field)
