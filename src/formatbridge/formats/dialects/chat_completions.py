@@ -74,7 +74,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         media=_IMAGES,
         sources=sources_of_fields({
             "github.com/Cerebras/cerebras-cloud-sdk-python, types/chat/completion_create_params.py": (
-                "rejects.metadata rejects.audio allowed_tools refusals media rejects.prompt_cache_key "
+                "legacy_functions rejects.metadata rejects.audio allowed_tools refusals media rejects.prompt_cache_key "
                 "rejects.verbosity rejects.web_search_options custom_tools server_tools efforts"
             ),
             _WHY_NO_CACHE_MARKS: "cache_marks",
@@ -82,7 +82,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
             "inference-docs.cerebras.ai/resources/openai, Currently Unsupported OpenAI Features": "rejects",
             "huggingface/speech-to-speech#323": "rejects.chat_template_kwargs",
             "Gitlawb/openclaude#740": "rejects.store",
-            "inference-docs.cerebras.ai/resources/openai, Developer role": "developer_role legacy_functions",
+            "inference-docs.cerebras.ai/resources/openai, Developer role": "developer_role",
             "QwenLM/qwen-code#11045, proxysoul/Empryo#209": "reasoning_history",
         }),
     ),
@@ -102,10 +102,11 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         media=frozenset(),
         output_formats=frozenset({"json_object"}),
         sources=sources_of_fields({
+            "api-docs.deepseek.com/api/create-chat-completion, messages": "legacy_functions",
             _WHY_NO_CACHE_MARKS: "cache_marks",
             _PI_AGENT: "names custom_tools server_tools allowed_tools",
             "api-docs.deepseek.com/api/create-chat-completion": "ignores",
-            "earendil-works/pi#1048": "developer_role legacy_functions",
+            "earendil-works/pi#1048": "developer_role",
             "deepseek-ai/DeepSeek-V3#1376": "forced_call_excludes_reasoning",
             "api-docs.deepseek.com/guides/thinking_mode": "reasoning_control",
             "api-docs.deepseek.com/guides/thinking_mode, Tool Calls; anomalyco/opencode#24722": "reasoning_history",
@@ -208,10 +209,10 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         allowed_tools=False,
         sources=sources_of_fields({
             "abetlen/llama-cpp-python llama_cpp/server/types.py, CreateChatCompletionRequest": "names",
-            "abetlen/llama-cpp-python llama_cpp/llama_types.py, ChatCompletionRequestMessage": "developer_role legacy_functions",
+            "abetlen/llama-cpp-python llama_cpp/llama_types.py, ChatCompletionRequestMessage": "developer_role",
             "abetlen/llama-cpp-python llama_cpp/llama_types.py, ChatCompletionToolChoiceOption": "allowed_tools",
             _WHY_NO_CACHE_MARKS: "cache_marks",
-            "github.com/ggml-org/llama.cpp tools/server/README.md": "ignores reads",
+            "github.com/ggml-org/llama.cpp tools/server/README.md": "legacy_functions ignores reads",
             "github.com/ggml-org/llama.cpp common/chat.cpp, common_chat_tools_parse_oaicompat": "custom_tools server_tools",
             "huggingface/pi-llama#2": "reasoning_control",
             "ggml-org/llama.cpp#17700": "media",
@@ -249,9 +250,10 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         reasoning_control="thinking_adaptive",
         output_formats=frozenset(),
         sources=sources_of_fields({
+            "platform.minimax.io/docs/guides/text-function-call, Function Call Definition Format": "legacy_functions",
             _WHY_NO_CACHE_MARKS: "cache_marks",
             "platform.minimax.io/docs/api-reference/text-openai-api, Important Note": "rejects",
-            "openclaw/openclaw#3022": "developer_role legacy_functions",
+            "openclaw/openclaw#3022": "developer_role",
             "MiniMax-AI/MiniMax-M2#27": "later_instructions",
             "openclaw/openclaw#19386, MiniMax-AI/MiniMax-M2#51": "single_instruction",
             "platform.minimax.io/docs/api-reference/text-openai-api": "custom_tools server_tools",
@@ -272,6 +274,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         rejects_in_messages=frozenset({
             "system.name", "user.name", "assistant.name", "assistant.audio", "assistant.refusal", "assistant.reasoning_content",
             "assistant.reasoning",
+            "assistant.reasoning_details", "assistant.thinking_blocks", "assistant.annotations",
         }),
         developer_role=False,
         legacy_functions=False,
@@ -323,9 +326,10 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         reasoning_history="required",
         media=frozenset({"image_data", "video_data"}),
         sources=sources_of_fields({
+            "platform.kimi.ai/docs/api/chat, messages": "legacy_functions",
             _WHY_NO_CACHE_MARKS: "cache_marks",
             "platform.moonshot.cn/docs/guide/use-web-search": "ignores",
-            _PI_AGENT: "developer_role legacy_functions strict_tools",
+            _PI_AGENT: "developer_role strict_tools",
             "platform.moonshot.cn/docs/guide/use-web-search, builtin_function": "custom_tools server_tools",
             "can1357/oh-my-pi#827": "allowed_tools",
             "can1357/oh-my-pi#827, UKGovernmentBEIS/inspect_ai#5152": "tool_modes",
@@ -415,10 +419,11 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         reasoning_control="enable_thinking",
         media=_IMAGES_AND_VIDEOS,
         sources=sources_of_fields({
+            "docs.qwencloud.com/api-reference/chat/openai-chat, messages": "legacy_functions",
             _WHY_NO_CACHE_MARKS: "cache_marks",
             "docs.qwencloud.com/api-reference/chat/openai-chat, enable_search": "ignores",
             "docs.qwencloud.com/api-reference/chat/openai-chat": "reads",
-            "mcowger/plexus#77": "developer_role legacy_functions",
+            "mcowger/plexus#77": "developer_role",
             "docs.qwencloud.com/api-reference/chat/openai-chat, System Message": "later_instructions",
             "alibabacloud.com/help/en/model-studio/qwen-api-via-openai-chat-completions, tools": "custom_tools server_tools",
             "pydantic/pydantic-ai#1265": "tool_modes",
@@ -445,11 +450,11 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         efforts=frozenset({"none", "minimal", "low", "medium", "high", "xhigh", "max"}),
         sources=sources_of_fields({
             _WHY_NO_CACHE_MARKS: "cache_marks",
-            "sgl-project/sglang#40082": "developer_role legacy_functions",
+            "sgl-project/sglang#40082": "developer_role",
             f"docs.sglang.io/advanced_features/separate_reasoning; {_SGLANG}": (
                 "reasoning_control"
             ),
-            _SGLANG: "ignores reads custom_tools server_tools allowed_tools media refusals nulls efforts",
+            _SGLANG: "legacy_functions ignores reads custom_tools server_tools allowed_tools media refusals nulls efforts",
         }),
     ),
     "together": DialectRules(
@@ -503,8 +508,8 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         reasoning_history="reasoning",
         sources=sources_of_fields({
             _WHY_NO_CACHE_MARKS: "cache_marks",
-            _VLLM: "reads ignores custom_tools server_tools allowed_tools",
-            "vllm-project/vllm#42407, ogx-ai/ogx#6069": "developer_role legacy_functions",
+            _VLLM: "legacy_functions reads ignores custom_tools server_tools allowed_tools",
+            "vllm-project/vllm#42407, ogx-ai/ogx#6069": "developer_role",
             "vllm-project/vllm#38488": "reasoning_history",
             f"{_VLLM}; vllm-project/vllm#43401": (
                 "reasoning_control"
@@ -517,14 +522,13 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         rejects=frozenset({"presence_penalty", "frequency_penalty", "stop"}),
         ignores=frozenset({"store"}),
         developer_role=False,
-        legacy_functions=False,
         custom_tools=False,
         server_tools=frozenset({"live_search", "web_search"}),
         media=_IMAGES,
         sources=sources_of_fields({
             _WHY_NO_CACHE_MARKS: "cache_marks",
             "docs.x.ai/docs/guides/reasoning": "rejects",
-            _PI_AGENT: "ignores developer_role legacy_functions",
+            _PI_AGENT: "ignores developer_role",
             "docs.rs/xai-openapi src/tools.rs, Tool": "custom_tools server_tools",
             "hexdocs.pm/req_llm/xai.html": "media",
         }),
@@ -549,12 +553,12 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         sources=sources_of_fields({
             _WHY_NO_CACHE_MARKS: "cache_marks",
             "docs.z.ai/api-reference/llm/chat-completion": (
-                "server_tools names custom_tools allowed_tools tool_modes "
+                "legacy_functions server_tools names custom_tools allowed_tools tool_modes "
                 "most_stops output_formats"
             ),
             _ZAI: "rejects ignores",
             "java.agentscope.io/v2/en/integration/model/glm": "rejects_in_messages strict_tools",
-            "mcowger/plexus#77": "developer_role legacy_functions",
+            "mcowger/plexus#77": "developer_role",
             "pypi.org/project/zai-sdk, types/chat/chat_completion.py": "reasoning_control",
         }),
     ),

@@ -83,13 +83,14 @@ def no_keys(source: str, *keys: str, roles: tuple[str, ...] = ("assistant",), wo
     return Rule("field_of_message", f"{', '.join(keys)} in a message with the role {', '.join(roles)}", source, check)
 
 
-def common_roles(source: str, words: Words = _openai) -> Rule:
-    """Return a rule for servers without the role ``developer``."""
+def common_roles(source: str, words: Words = _openai, *, functions: bool = False) -> Rule:
+    """Return a rule for servers without the role ``developer``. ``functions``: whether they have the role ``function``."""
+    roles = ("system", "user", "assistant", "tool", *(("function",) if functions else ()))
 
     def check(body: JsonObject, _facts: Facts) -> Failure | None:
         for index, message in enumerate(body["messages"]):
-            if message["role"] not in ("system", "user", "assistant", "tool"):
-                expected = "expected one of `system`, `user`, `assistant`, `tool`"
+            if message["role"] not in roles:
+                expected = f"expected one of {', '.join(f'`{role}`' for role in roles)}"
                 return words(f"messages.{index}.role", f"messages[{index}].role: unknown variant `{message['role']}`, {expected}")
         return None
 

@@ -166,6 +166,9 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 "mistralai/client-python, AssistantMessage",
                 "reasoning_content",
                 "reasoning",
+                "reasoning_details",
+                "thinking_blocks",
+                "annotations",
                 "refusal",
                 "audio",
                 words=mistral_error,
@@ -238,7 +241,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 words=xai_error,
                 message="Argument not supported on this model",
             ),
-            common_roles("earendil-works/pi, detectCompat", xai_error),
+            common_roles("earendil-works/pi, detectCompat", xai_error, functions=True),
             part_types("hexdocs.pm/req_llm/xai.html", "text", "image_url", "refusal", words=xai_error),
         ),
         "responses": (
@@ -448,7 +451,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 "thinking",
                 "tool_reference",
             ),
-            common_roles("sgl-project/sglang#40082"),
+            common_roles("sgl-project/sglang#40082", functions=True),
             no_fields(_SGLANG, "web_search_options"),
             functions_only(_SGLANG),
             tool_choices(_SGLANG, "none", "auto", "required"),
@@ -478,7 +481,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     },
     "llamacpp": {
         _CHAT: (
-            common_roles("abetlen/llama-cpp-python, llama_types.py"),
+            common_roles("abetlen/llama-cpp-python, llama_types.py", functions=True),
             tool_choices("abetlen/llama-cpp-python, llama_types.py", "none", "auto", "required"),
             functions_only("ggml-org/llama.cpp, common/chat.cpp"),
             no_fields("ggml-org/llama.cpp, tools/server/README.md", "web_search_options"),
