@@ -23,24 +23,30 @@ NO_CONTENT = {
     ("1 silent", "/*/parts/*/thought"): "a part without text, data or token is no thought",
     ("1 silent", "/*/*/parts/*/thought"): "a part without text, data or token is no thought",
     ("1 silent", "/*/*/content/parts/*/thought"): "a part without text, data or token is no thought",
-    ("1 silent", "/model"): "the caller names another",
-    ("1 silent", "/service_tier"): "beside a speed that nobody knows, a tier that nobody knows is reported where the speed stands",
-    ("2 claimed lost", "/contents/*/parts/*/thought"): "what is thought in a user's turn goes as a whole, flag and text",
-    ("2 claimed lost", "/systemInstruction/parts/*/thought"): "what is thought in a system prompt goes as a whole, flag and text",
+    ("1 silent", "/model"): "the caller passes another model",
+    ("1 silent", "/service_tier"): "an unknown tier next to an unknown speed is reported at the pointer of the speed",
+    (
+        "2 claimed lost",
+        "/contents/*/parts/*/thought",
+    ): "reasoning in a message of the user is left out as a whole, with flag and text",
+    (
+        "2 claimed lost",
+        "/systemInstruction/parts/*/thought",
+    ): "reasoning in a system prompt is left out as a whole, with flag and text",
     (
         "2 claimed lost",
         "/usage/cache_creation/*",
-    ): "where there is no total it is told by its parts: they are gone, their sum is not",
-    ("2 claimed lost", "/usage/*/cache_write_tokens_details/*"): "where there is no total it is told by its parts",
+    ): "without a total, the sum of the parts is the total: the parts are lost, their sum is not",
+    ("2 claimed lost", "/usage/*/cache_write_tokens_details/*"): "without a total, the sum of the parts is the total",
 }
 """Laws and places for which they do not hold, and why."""
 
 REPORTED_ELSEWHERE = {
-    "none": "without tools there is no choice",
-    "auto": "what happens anyway",
+    "none": "a choice without tools has no effect",
+    "auto": "the default",
     "service_tier_x": "see above",
-    "implicit": "what happens anyway",
-    "image/png": "the type of an image without bytes, or one that its bytes tell",
+    "implicit": "the default",
+    "image/png": "the type of an image without data, or a type that follows from its data",
     "1": "a number within arguments, which are reported as text",
 }
 """Values that a round trip does not restore, and why they are not needed."""
