@@ -433,7 +433,7 @@ class StreamDecoder:
     def __init__(self) -> None:
         self.is_complete = False
         self.start: events.Start | None = events.Start(None, None)
-        self._open: int | None = None  # the line that goes on
+        self._open: int | None = None  # the line that continues
 
     def feed(self, raw: JsonObject, count: int = 1) -> list[events.Event]:
         """Decode an event."""

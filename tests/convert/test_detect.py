@@ -193,7 +193,7 @@ CHAT: dict[str, dict[str, object]] = {
     },
     "a refusal in the history": {"messages": [USER, {"role": "assistant", "content": None, "refusal": "no"}]},
     "sound in the history": {"messages": [USER, {"role": "assistant", "audio": {"id": "a"}}]},
-    "a switch of Z.ai beside a budget": {
+    "a switch of Z.ai next to a budget": {
         "messages": [USER],
         "thinking": {"type": "enabled", "budget_tokens": 4096, "clear_thinking": False},
     },

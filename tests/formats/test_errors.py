@@ -49,7 +49,7 @@ def test_an_error_code_that_the_target_cannot_represent_is_reported(source: fb.F
 def test_a_code_that_only_repeats_the_class_of_the_error_is_no_loss(
     source: fb.Format, word: str, status: int, target: fb.Format
 ) -> None:
-    """The target has a type and a status for the class; sometimes one type stands for two classes."""
+    """The target has a type and a status for the class; sometimes two classes have one type."""
     losses = fb.convert_error(error_of(source, word), source=source, target=target, status=status).losses
 
     is_less_specific = target == "generate_content" and status in (402, 413)

@@ -211,7 +211,7 @@ def test_an_answer_sent_as_one_event_is_the_answer(sample: Sample) -> None:
     body = check(sample.body, sample.format, "response")
     ends = [each.get("finishReason") for each in body.get("candidates") or ()]
     if not all(ends) and not body.get("promptFeedback", {}).get("blockReason"):
-        assert _decoded([body])[-1:] != [events.End()], "nobody said that it is over"
+        assert _decoded([body])[-1:] != [events.End()], "no event has ended the stream"
         return
 
     collected = _collected(_decoded([body]))

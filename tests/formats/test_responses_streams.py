@@ -256,7 +256,7 @@ def test_calls_that_an_empty_last_output_hides_still_end_the_answer_for_calls() 
         {"type": "response.error", "error": {"code": "rate_limit_exceeded", "message": "slow down"}},
         {"type": "response.failed", "response": {"error": {"code": "rate_limit_exceeded", "message": "slow down"}}},
     ],
-    ids=["flat", "nested", "a body without a type", "of a type that nobody knows", "failed"],
+    ids=["flat", "nested", "a body without a type", "of an unknown type", "failed"],
 )
 def test_an_error_of_any_shape_is_a_failure_and_the_last_thing(raw: JsonObject) -> None:
     """Law 9: an error never becomes a normal end."""

@@ -84,7 +84,7 @@ def _property(schema: dict[str, Any], target: fb.Format = "messages") -> Any:
         ),
         ({"nullable": False}, REFERENCE),
     ],
-    ids=["alone", "described", "beside a type", "beside literals", "beside variants", "not at all"],
+    ids=["alone", "described", "next to a type", "next to literals", "next to variants", "not at all"],
 )
 def test_null_is_allowed_next_to_a_reference(schema: dict[str, Any], wanted: dict[str, Any], target: fb.Format) -> None:
     """A server, or a check of arguments, would reject the null that the caller allowed."""

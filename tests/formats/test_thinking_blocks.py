@@ -82,11 +82,11 @@ _BLOCKS, _TEXT = "/choices/0/message/thinking_blocks", "/choices/0/message/reaso
 _FIRST, _THEN = ("First.", "S1"), ("Then.", "S2")
 _ANSWERS = {"content": "Hi."}
 _OF_BLOCKS: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str | None]], list[str]]] = {
-    "pieces beside text, the token last": ([_twice("Fi"), _twice("rst."), _block("", "S1")], [_FIRST], []),
+    "pieces next to text, the token last": ([_twice("Fi"), _twice("rst."), _block("", "S1")], [_FIRST], []),
     "pieces alone, the token last": ([_block("Fi"), _block("rst."), _block("", "S1")], [_FIRST], []),
     "pieces alone, the token with the last": ([_block("Fi"), _block("r"), _block("st.", "S1")], [_FIRST], []),
     "one piece, then another or a block of its own": ([_block("Fi"), _block("rst.", "S1")], [("First.", None)], [_BLOCKS]),
-    "one piece beside text, then another or a block": (
+    "one piece next to text, then another or a block": (
         [_twice("Fi"), _block("rst.", "S1") | _reasoning_delta("rst.")],
         [("First.", None)],
         [_BLOCKS],
@@ -101,8 +101,8 @@ _OF_BLOCKS: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str | None]], 
         [("First.Then.", None)],
         [_BLOCKS],
     ),
-    "pieces beside text, then all of it with the token": ([_twice("Fi"), _twice("rst."), _WHOLE], [_FIRST], []),
-    "pieces beside text, then all of it both ways": (
+    "pieces next to text, then all of it with the token": ([_twice("Fi"), _twice("rst."), _WHOLE], [_FIRST], []),
+    "pieces next to text, then all of it both ways": (
         [_twice("Fi"), _twice("rst."), _reasoning_delta("First.") | _WHOLE],
         [_FIRST],
         [],
@@ -159,18 +159,18 @@ _OF_BLOCKS: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str | None]], 
         [("First.", None), ("Then.", None)],
         [],
     ),
-    "pieces beside text, then the block alone without a token": (
+    "pieces next to text, then the block alone without a token": (
         [_twice("Fi"), _twice("rst."), _block("First."), _twice("Th"), _twice("en."), _block("Then.")],
         [("First.", None), ("Then.", None)],
         [],
     ),
-    "pieces beside text that go on as text alone": (
+    "pieces next to text that continue as text alone": (
         [_twice("Fi"), _reasoning_delta("rst."), _block("", "S1")],
         [("First.", None)],
         [_BLOCKS],
     ),
     "two blocks at once, of which one has a token": ([_both(_block("First."), _SECOND)], [("First.", None), _THEN], []),
-    "the same beside text": (
+    "the same next to text": (
         [_both(_block("First."), _SECOND) | _reasoning_delta("First.\n\nThen.")],
         [("First.", None), _THEN],
         [],
@@ -196,9 +196,9 @@ _OF_BLOCKS: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str | None]], 
         [_FIRST, ("\n\nThen.", "S2")],
         [],
     ),
-    "text, then the token of nobody knows what": ([_reasoning_delta("First."), _block("", "S1")], [("First.", None)], [_BLOCKS]),
+    "text, then a token of unknown origin": ([_reasoning_delta("First."), _block("", "S1")], [("First.", None)], [_BLOCKS]),
     "text, then a block of a part of it": ([_reasoning_delta("First."), _block("Firs", "S1")], [("First.", None)], [_BLOCKS]),
-    "a block that says something else than the text beside it": (
+    "a block with another text than the text next to it": (
         [_block("{}", "S1", reasoning_content="First.")],
         [("First.", None)],
         [_BLOCKS],
@@ -291,12 +291,12 @@ def _twofold(random: Random, text: str) -> list[dict[str, Any]]:
 
 
 _SERVERS: dict[str, Callable[[Random, str, str], list[dict[str, Any]]]] = {
-    "pieces beside text, the token last": lambda random, text, token: [*_twofold(random, text), _block("", token)],
+    "pieces next to text, the token last": lambda random, text, token: [*_twofold(random, text), _block("", token)],
     "pieces, the token last": lambda random, text, token: [*map(_block, _pieces(random, text)), _block("", token)],
     "text, then the block": lambda random, text, token: [*_reasoning_deltas(random, text), _block(text, token)],
     "text, then both": lambda random, text, token: [*_reasoning_deltas(random, text), _reasoning_delta(text) | _block(text, token)],
-    "pieces beside text, then the block": lambda random, text, token: [*_twofold(random, text), _block(text, token)],
-    "pieces beside text, then both": lambda random, text, token: [
+    "pieces next to text, then the block": lambda random, text, token: [*_twofold(random, text), _block(text, token)],
+    "pieces next to text, then both": lambda random, text, token: [
         *_twofold(random, text),
         _reasoning_delta(text) | _block(text, token),
     ],

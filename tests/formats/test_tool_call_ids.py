@@ -45,7 +45,7 @@ def _blocks(converted: fb.ConvertedRequest, kind: str) -> list[dict[str, Any]]:
         ),
         ([_calls("x:1"), _result("x:1", "a"), _calls("x:1"), _result("x:1", "b")], {"x_1": "a", "x_1_2": "b"}),
     ],
-    ids=["the nearest turn first", "in the order of its calls", "beside another id", "of letters that must go"],
+    ids=["the nearest turn first", "in the order of its calls", "next to another id", "with characters that are removed"],
 )
 def test_a_result_follows_the_new_id_of_its_call(turns: list[dict[str, Any]], results: dict[str, str]) -> None:
     """A server that counts its calls in each answer repeats ids; the server of messages rejects them."""

@@ -27,7 +27,7 @@ VALUES = {
     "a quote": {"data": IMAGE + '"'},
     "a line end": {"data": IMAGE + "\n"},
     "a control character": {"data": "\x01" + IMAGE},
-    "a control character behind what stands there": {"data": IMAGE[:-1] + "\x01"},
+    "a control character after the data": {"data": IMAGE[:-1] + "\x01"},
     "beyond ASCII": {"data": IMAGE + "é\U0001f642"},
     "what looks like a mark": {"data": IMAGE, "mark": "\0", "key\0": "\0\0"},
     "nested deep": json.loads('{"a":' * 100 + json.dumps(IMAGE) + "}" * 100),

@@ -12,7 +12,7 @@ from tests.support.directions import DIRECTIONS
 
 CHAT, MESSAGES, RESPONSES, GENERATE = fb.FORMATS
 UNSIGNED = "the target takes reasoning with its own signature only"
-FOREIGN = "a token of another vendor, which nobody else can read"
+FOREIGN = "a token of another vendor, which no other vendor can read"
 NAMESPACE = "other formats have no namespaces; the names are restored in the answer"
 FREE_FORM = "messages and generate_content have no free-form tools"
 NO_GRAMMAR = "a JSON argument is held to no grammar"

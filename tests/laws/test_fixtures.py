@@ -18,7 +18,7 @@ from tests.support.normal_form import normal_form, without
 _VARIANT = "_own"
 """The end of stems of content that only one format has; such fixtures share a subject, not a conversation."""
 
-_LISTED = "one list tells of it, another does not"
+_LISTED = "one list has it, another does not"
 
 UNSAID: Mapping[str, Mapping[str, str]] = {
     "request/cache_marks_ttl": {"ttl": "the vendors keep entries for different times"},

@@ -197,7 +197,7 @@ ACCEPTED: dict[str, tuple[str, Body]] = {
         ),
     ),
     "any schema as JSON Schema": ("generate_content", generate(tools=[declared(parametersJsonSchema={"oneOf": []})])),
-    "an integer where a number goes": ("chat_completions", chat(temperature=1)),
+    "an integer in place of a number": ("chat_completions", chat(temperature=1)),
 }
 
 ON_PURPOSE: dict[str, tuple[str, Body]] = {
@@ -205,7 +205,7 @@ ON_PURPOSE: dict[str, tuple[str, Body]] = {
         "chat_completions",
         chat({"role": "assistant", "content": "hi", "reasoning_content": "hm", "reasoning_details": []}),
     ),
-    "a signature beside a call": (
+    "a signature next to a call": (
         "chat_completions",
         chat({"role": "assistant", "tool_calls": [CALL | {"extra_content": {"google": {"thought_signature": "x"}}}]}),
     ),

@@ -111,7 +111,7 @@ def test_streamed_or_whole_it_is_the_same_answer(source: fb.Format, target: fb.F
 
 
 FOLDED_OTHERWISE = {
-    "stream-late_in_last_event-responses": "its last event goes on with a text behind which other items had left",
+    "stream-late_in_last_event-responses": "its last event continues a text after other items were written",
 }
 """Streams whose accumulated answer differs from their events, and why."""
 

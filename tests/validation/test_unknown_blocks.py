@@ -179,7 +179,7 @@ ODD_EVENTS: dict[str, list[tuple[str, list[Block]]]] = {
     "responses": [
         ("an answer in an unknown event", [{"type": "novel", "response": True}]),
         ("an id in an unknown event", [{"type": "novel", "response": {"id": {}, "created_at": "x"}}]),
-        ("an answer beside a delta", [{"type": "response.output_text.delta", "item_id": "i", "delta": "x", "response": 5}]),
+        ("an answer next to a delta", [{"type": "response.output_text.delta", "item_id": "i", "delta": "x", "response": 5}]),
         ("a place in an unknown event", [{"type": "novel", "item_id": "i", "output_index": {}}]),
     ],
 }
