@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -65,6 +66,12 @@ def _samples(source: fb.Format, kind: str, *, official: bool) -> tuple[Sample, .
     return tuple(results)
 
 
+def _different(source: fb.Format, kind: str) -> list[Sample]:
+    """Return the specimens of both types with different bodies: most fields are in both types."""
+    samples = (*_samples(source, kind, official=False), *_samples(source, kind, official=True))
+    return list({json.dumps(sample.body, sort_keys=True): sample for sample in samples}.values())
+
+
 def _breaches(sample: Sample, target: fb.Format) -> Iterator[Breach]:
     result = [
         *nothing_is_silent(sample.body, target, sample.convert, per_place=1),
@@ -86,7 +93,7 @@ def _matches(path: str, place: str) -> bool:
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 def test_the_loss_of_any_field_of_a_type_is_reported(source: fb.Format, target: fb.Format, kind: str) -> None:
     """Laws 1, 2 and 4, before the first server sends the field."""
-    samples = (*_samples(source, kind, official=False), *_samples(source, kind, official=True))
+    samples = _different(source, kind)
     result = [f"{sample}: {breach}" for sample in samples for breach in _breaches(sample, target)]
 
     assert samples
@@ -110,6 +117,6 @@ def test_what_one_vendors_types_accept_the_others_accept_converted(source: fb.Fo
 @pytest.mark.parametrize("format", formats.FORMATS)
 def test_every_field_of_a_type_is_restored_by_a_round_trip(format: fb.Format, kind: str) -> None:
     """Law 3: a same-format conversion returns the body."""
-    samples = (*_samples(format, kind, official=False), *_samples(format, kind, official=True))
+    samples = _different(format, kind)
 
     assert [breach for sample in samples for breach in unchanged_in_its_format(sample.body, format, sample.convert)] == []

@@ -90,12 +90,15 @@ WORDS = {
 """The values of attributes with a closed list, that the library has."""
 
 
+_VALIDATORS = {name: jsonschema.Draft202012Validator(schema) for name, schema in STRUCTURED.items()}
+
+
 def check(attributes: dict[str, Any]) -> None:
     """Fail if an attribute is unknown to the conventions, or its value has another form."""
     value: Any
     for name, value in attributes.items():
         if name in STRUCTURED:
-            jsonschema.validate(json.loads(value) if isinstance(value, str) else value, STRUCTURED[name])
+            _VALIDATORS[name].validate(json.loads(value) if isinstance(value, str) else value)
             continue
         assert type(value) is TYPES[name] or (TYPES[name] is list and type(value) is tuple), (name, value)
         if TYPES[name] is list:

@@ -178,19 +178,37 @@ def _covers_later(loss: str, path: str, converted: Converted) -> bool:
 
 NEW = "zz_new"
 """A key that no format has."""
+_FIRST = 900_000_001
+"""The value of the first new key; the others follow. No body has such numbers."""
 
 
 def nothing_added_is_silent(body: Any, target: ir.FormatName | Target, convert: Convert) -> Iterator[Breach]:
     """Law 1 for unknown fields: a new key in any object is in the output or in the report, or is rejected."""
     base = convert(body, target)
-    for above in objects(body):
-        path = f"{above}/{NEW}"
+    for path in _unseen([f"{above}/{NEW}" for above in objects(body)], body, target, convert):
         try:
             converted = convert(with_value(body, path, 1), target)
         except FormatBridgeError:
             continue
         if converted.body == base.body and not any(is_at_or_below(path, loss.path) for loss in converted.losses):
             yield Breach("1 added in silence", path, f"{converted.source} -> {target}")
+
+
+def _unseen(paths: list[str], body: Any, target: ir.FormatName | Target, convert: Convert) -> list[str]:
+    """Return the new keys that neither the output nor the report has if all are there at once; all of them if that is rejected."""
+    everywhere = body
+    for number, path in enumerate(paths, _FIRST):
+        everywhere = with_value(everywhere, path, number)
+    try:
+        converted = convert(everywhere, target)
+    except FormatBridgeError:
+        return paths
+    output, reported = json.dumps(converted.body), [loss.path for loss in converted.losses]
+    return [
+        path
+        for number, path in enumerate(paths, _FIRST)
+        if str(number) not in output and not any(is_at_or_below(path, above) for above in reported)
+    ]
 
 
 def changed(value: Any) -> Any:
