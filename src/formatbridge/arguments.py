@@ -15,6 +15,7 @@ S = TypeVar("S", bound=str)
 _BYTES = (bytes, bytearray, memoryview)
 _MAX_LENGTH = 40
 _MAX_BITS = 256
+_MAX_ITEMS = 4
 
 
 def type_name(value: object) -> str:
@@ -31,7 +32,9 @@ def shown(value: object) -> str:
         return f"a string of {len(value)} characters"
     if isinstance(value, int) and value.bit_length() > _MAX_BITS:
         return f"an integer of {value.bit_length()} bits"
-    return repr(value) if isinstance(value, str | int | float) else type_name(value)
+    if isinstance(value, tuple) and len(value) <= _MAX_ITEMS and all(isinstance(item, int | float | None) for item in value):
+        return f"({', '.join(map(shown, value))})"
+    return repr(value) if isinstance(value, str | int | float | None) else type_name(value)
 
 
 def caller() -> tuple[FrameType, int]:

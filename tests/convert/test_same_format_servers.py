@@ -305,3 +305,75 @@ def test_a_tier_that_the_server_does_not_have_is_reported(server: str, tier: str
 def test_fields_without_a_value_are_left_out_for_a_server_that_rejects_null() -> None:
     assert _settings(_chat({"temperature": None, "n": None}, "sglang")) == {}
     assert _settings(_chat({"temperature": None}, "vllm")) == {"temperature": None}
+
+
+@pytest.mark.parametrize(
+    ("server", "sent", "written"),
+    [("zhipu", 1.5, 1), ("minimax", 0, 0.01), ("minimax", 2, 1), ("qwen", 2, 1.99), ("mistral", 1.6, 1.5)],
+)
+def test_a_temperature_outside_the_range_of_the_server_becomes_the_nearest_one(server: str, sent: float, written: float) -> None:
+    """These servers answer another temperature with an error."""
+    converted = _chat({"temperature": sent}, server)
+
+    assert _settings(converted) == {"temperature": written}
+    assert [(loss.path, loss.before, loss.after) for loss in converted.losses] == [("/temperature", sent, written)]
+    assert _settings(_chat({"temperature": 0.5}, server)) == {"temperature": 0.5}
+
+
+_SEARCH = {"type": "web_search_20250305", "name": "web_search"}
+_EDITOR = {"type": "text_editor_20250124", "name": "str_replace_editor"}
+
+
+def test_a_tool_keeps_its_version_without_its_cache_mark() -> None:
+    """The encoder writes the newest version for requests of other formats."""
+    marked = _SEARCH | {"cache_control": {"type": "ephemeral"}}
+
+    converted = _convert({"max_tokens": 9, "messages": [_USER], "tools": [marked]}, "deepseek", "messages")
+
+    assert converted.body["tools"] == [_SEARCH]
+    assert [loss.path for loss in converted.losses] == ["/tools/0/cache_control"]
+
+
+@pytest.mark.parametrize("tools", [[_EDITOR], [_EDITOR, {"type": "bash_20241022", "name": "bash"}], [_SEARCH, _EDITOR]])
+def test_tools_of_the_format_stay_without_the_tools_that_the_server_does_not_run(tools: list[dict[str, Any]]) -> None:
+    """Other formats do not have these tools."""
+    server = {"mcp_servers": [{"type": "url", "url": "https://mcp.example", "name": "docs"}]}
+    toolset = {"type": "mcp_toolset", "mcp_server_name": "docs"}
+
+    converted = _convert({"max_tokens": 9, "messages": [_USER], "tools": [toolset, *tools], **server}, "deepseek", "messages")
+
+    assert converted.body["tools"] == tools
+    assert "mcp_servers" not in converted.body
+    assert {loss.path for loss in converted.losses} == {"/mcp_servers", "/mcp_servers/0", "/tools/0"}
+
+
+@pytest.mark.parametrize("server", ["openai", "qwen", "zhipu", "vllm", "openrouter", "litellm"])
+@pytest.mark.parametrize("kind", ["disabled", "between_tools"])
+def test_the_effort_of_a_request_that_turns_reasoning_off_is_reported(server: str, kind: str) -> None:
+    body = {"model": "m", "max_tokens": 9, "messages": [_USER], "thinking": {"type": kind}, "output_config": {"effort": "low"}}
+
+    converted = fb.convert_request(body, source="messages", target=fb.Target("chat_completions", dialect=server))
+
+    assert "/output_config/effort" in [loss.path for loss in converted.losses]
+
+
+_IMAGE = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
+_DATA_IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+_PDF = {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,AAAA"}}
+
+
+@pytest.mark.parametrize(
+    ("server", "kept", "dropped"),
+    [
+        ("deepseek", [_IMAGE, _DATA_IMAGE], [_PDF]),
+        ("vllm", [_IMAGE, _DATA_IMAGE], [_PDF]),
+        ("lmstudio", [_DATA_IMAGE], [_IMAGE, _PDF]),
+    ],
+)
+def test_a_server_gets_the_media_that_it_reads(server: str, kept: list[dict[str, Any]], dropped: list[dict[str, Any]]) -> None:
+    text = {"type": "text", "text": "What is this?"}
+
+    converted = _chat({"messages": [{"role": "user", "content": [text, *kept, *dropped]}]}, server)
+
+    assert converted.body["messages"][0]["content"] == [text, *kept]
+    assert [(loss.before, loss.severity) for loss in converted.losses] == [(part, "impossible") for part in dropped]

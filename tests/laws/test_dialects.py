@@ -237,6 +237,14 @@ def test_an_unknown_dialect_raises_with_the_known_ones() -> None:
         ({"most_tools": -1}, "most_tools of the dialect is -1, expected a number of 0 or more"),
         ({"names": {"max_tokens": 1}}, "names of the dialect is .*, expected a mapping of strings to strings"),
         (
+            {"ranges": {"temperature": 1}},
+            "ranges of the dialect is .*, expected a mapping of settings to the smallest and the largest",
+        ),
+        (
+            {"ranges": {"temperature": (1, 0)}},
+            "ranges of the dialect is .*, expected a mapping of settings to the smallest and the",
+        ),
+        (
             {"names": {"max_tokens": "limit", "max_completion_tokens": "limit"}},
             "names of the dialect gives 'max_completion_tokens' the name 'limit', which another field has",
         ),

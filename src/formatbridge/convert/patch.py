@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -18,6 +19,12 @@ class Patch:
     def __init__(self) -> None:
         self._changed: list[str] = []
         self._replaced: set[str] = set()
+        self._removed: list[str] = []
+
+    @property
+    def removed(self) -> list[str]:
+        """The pointers of list items to remove, which ``apply`` leaves in their lists so that other pointers stay valid."""
+        return [path for path in self._removed if not any(path.startswith(f"{replaced}/") for replaced in self._replaced)]
 
     def note(self, path: str) -> None:
         """Record a pointer at which another value than that of the caller is written."""
@@ -63,17 +70,17 @@ class Patch:
 
     def _apply_to_list(self, raw: list[Any], before: list[Any], after: list[Any], path: str) -> list[Any] | None:
         """Return a list with changed, removed or added items; None if it must be replaced as a whole."""
-        indexes = _indexes_in(raw, before, after)
+        indexes = _indexes_in(raw, before)
         has_moved = [*map(_role, before)] != [*map(_role, after)]
-        if indexes is not None and (len(indexes) == len(raw) or not has_moved):
+        if indexes is not None and len(before) == len(after) and (len(indexes) == len(raw) or not has_moved):
             result = list(raw)
             for index, old, new in zip(indexes, before, after, strict=True):
                 result[index] = self.apply(raw[index], old, new, f"{path}/{index}")
             return result
-        removed = _removed_from(raw, before, after)
+        removed = None if indexes is None else _removed_from(indexes, before, after)
         if removed is not None:
-            self._changed += [f"{path}/{index}" for index in removed]
-            return [item for index, item in enumerate(raw) if index not in removed]
+            self._remove(path, removed)
+            return raw
         if _adds_known_items(raw, before, after):
             return raw
         if _is_extended(raw, before, after):
@@ -88,7 +95,10 @@ class Patch:
             name = key if key in raw or to_snake(key) not in raw else to_snake(key)
             below = f"{path}/{escape(name)}"
             if key not in after:
-                if name in result:
+                indexes = _indexes_of_written(result.get(name), before[key])
+                if indexes:
+                    self._remove(below, indexes)
+                elif name in result:
                     del result[name]
                     self._changed.append(below)
             elif key in before and name in raw:
@@ -99,29 +109,33 @@ class Patch:
                 self._changed.append(below)
         return result if len(self._changed) > count else raw
 
+    def _remove(self, path: str, indexes: Iterable[int]) -> None:
+        pointers = [f"{path}/{index}" for index in indexes]
+        self._changed += pointers
+        self._removed += pointers
 
-def _indexes_in(raw: list[Any], before: list[Any], after: list[Any]) -> list[int] | None:
+
+def _indexes_of_written(raw: Any, before: Any) -> list[int] | None:
+    """Return the indexes of the items of a list that the encoder writes, if it does not write others; None otherwise."""
+    indexes = _indexes_in(raw, before) if isinstance(raw, list) and isinstance(before, list) else None
+    return indexes if indexes is not None and len(indexes) < len(raw) else None
+
+
+def _indexes_in(raw: list[Any], before: list[Any]) -> list[int] | None:
     """Return the index in ``raw`` of each item of ``before``; None if the encoder has moved or joined items.
 
     ``raw`` may also have items that the encoder does not write, if no written item is of the same kind.
     """
-    if len(before) != len(after):
-        return None
     expected = [_identity(item) for item in before]
     indexes = [index for index, item in enumerate(raw) if _identity(item) in expected]
     return indexes if [_identity(raw[index]) for index in indexes] == expected else None
 
 
-def _removed_from(raw: list[Any], before: list[Any], after: list[Any]) -> set[int] | None:
-    """Return the indexes of the items that ``after`` does not have, if that is the only difference to ``before``; otherwise None.
-
-    None also if the items of ``raw`` are not those of ``before``.
-    """
-    if [*map(_identity, raw)] != [*map(_identity, before)]:
-        return None
+def _removed_from(indexes: list[int], before: list[Any], after: list[Any]) -> set[int] | None:
+    """Return the indexes of the items that ``after`` does not have, if that is the only difference to ``before``; otherwise None."""
     kept = [dumps(item) for item in after]
     removed = set()
-    for index, item in enumerate(before):
+    for index, item in zip(indexes, before, strict=True):
         if kept and dumps(item) == kept[0]:
             del kept[0]
         else:
@@ -153,7 +167,15 @@ def _role(value: Any) -> Any:
 
 
 def _identity(value: Any) -> Any:
-    return (value.get("role"), value.get("type"), value.get("tool_call_id")) if isinstance(value, dict) else None
+    """Return what distinguishes an item from its neighbours. The encoder writes another version of the types of Anthropic's tools."""
+    if not isinstance(value, dict):
+        return None
+    kind = value.get("type")
+    return value.get("role"), _VERSION.sub("", kind) if isinstance(kind, str) else kind, value.get("tool_call_id")
+
+
+_VERSION = re.compile(r"_\d{8}$")
+"""The version in the type of a tool: ``web_search_20260318``."""
 
 
 def _covers(raw: Any, value: Any) -> bool:

@@ -98,11 +98,13 @@ class _Adaptation:
             loss for loss in self._noted.losses if loss.code in _OF_MODEL or (loss.code in _OF_TARGET and loss.kind == "dropped")
         ]
         unread += self._excluded_settings()
-        body = _without_values(body, [loss.path for loss in unread if loss.path and not self._patch.concerns(loss.path)])
+        needless = [loss.path for loss in unread if loss.path and not self._patch.concerns(loss.path)]
+        removed = [*self._patch.removed, *needless]
+        body = _without_values(body, removed)
         if rules is not None:  # after the removal of values, because this moves parts of messages
             body = self._without_needless_choice(body)
             body = _with_fields_of_server(body, self._format, self._for_server, rules, losses)
-        self._report(body, losses)
+        self._report(body, removed, losses)
         if instruction is not None:
             body = _with_instruction(body, instruction, self._field, losses)
         return drop_unread_fields(body, self._raw, self._request, self._format_of_server, losses) if rules is not None else body
@@ -162,14 +164,17 @@ class _Adaptation:
         """Return whether a loss is in a field with a setting of reasoning, of any server."""
         return loss.path != "" and loss.path.split("/")[1] in self._reasoning_fields
 
-    def _report(self, body: JsonObject, losses: Ledger) -> None:
-        """Note the losses and the additions that concern the body. The encoder also notes values that the body still has."""
+    def _report(self, body: JsonObject, removed: list[str], losses: Ledger) -> None:
+        """Note the losses and the additions that concern the body. The encoder also notes values that the body still has.
+
+        ``removed``: the pointers of the values that the body does not have any more; later items of their lists have moved up.
+        """
         losses.include(
             loss
             for loss in self._noted.losses
             if loss.code in _OF_TARGET
             or self._patch.concerns(loss.path)
-            or resolve(self._raw, loss.path) != resolve(body, loss.path)
+            or resolve(self._raw, loss.path)[1] != resolve(body, _pointer_without(removed, loss.path, self._raw))[1]
         )
         for addition in self._noted.additions(self._for_server):
             if self._patch.concerns(addition.path):
@@ -305,6 +310,19 @@ def _steps(pointer: str) -> list[tuple[int, str]]:
     """Return the keys of a pointer. Each follows its number, or -1 for a key of letters, so that they can be compared."""
     keys = [unescape(step) for step in pointer.split("/")[1:]]
     return [(int(key) if key.isdecimal() else -1, key) for key in keys]
+
+
+def _pointer_without(removed: list[str], path: str, body: JsonObject) -> str:
+    """Return the pointer of a value of a body after the removal of other values, which moves later items of their lists."""
+    value: Any = body
+    above, result = "", ""
+    for step in path.split("/")[1:]:
+        is_item = isinstance(value, list) and step.isdecimal()
+        before = {each for each in removed if is_item and any(each == f"{above}/{index}" for index in range(int(step)))}
+        result += f"/{int(step) - len(before)}" if is_item else f"/{step}"
+        above += f"/{step}"
+        value = resolve(body, above)[1]
+    return result
 
 
 def _without_value(value: Any, steps: list[tuple[int, str]]) -> Any:

@@ -102,7 +102,8 @@ def _require_budgets(budgets: object) -> None:
         if type(smallest) is int and smallest > 0 and (largest is None or (type(largest) is int and largest >= smallest)):
             return
     raise ConfigurationError(
-        f"budgets is {shown(budgets)}, expected None or the smallest and the largest budget in tokens, such as (1024, 32768)"
+        f"budgets is {shown(budgets)}, expected None or the smallest and the largest budget in tokens, such as (1024, 32768), "
+        'without the 0 for no reasoning; a model that rejects 0 has reasoning="always"'
     )
 
 

@@ -192,6 +192,9 @@ def _problem_of(value: object, kind: Any) -> str | None:
             return f"is {value!r}, expected a set of strings"
         unknown = value - set(get_args(member)) if get_origin(member) is Literal else None
         return f"has {min(unknown)!r}, expected {', '.join(sorted(get_args(member)))}" if unknown else None
+    if kind == Mapping[str, tuple[float, float]]:
+        is_valid = isinstance(value, Mapping) and all(isinstance(name, str) and _is_range(each) for name, each in value.items())
+        return None if is_valid else f"is {value!r}, expected a mapping of settings to the smallest and the largest number"
     if get_origin(kind) is Mapping:
         is_valid = isinstance(value, Mapping) and all(isinstance(each, str) for pair in value.items() for each in pair)
         return None if is_valid else f"is {value!r}, expected a mapping of strings to strings"
@@ -199,6 +202,12 @@ def _problem_of(value: object, kind: Any) -> str | None:
         return f"is {value!r}, expected a number of 0 or more"
     expected = {bool: "True or False", int: "a number of 0 or more", str: "text"}
     return None if type(value) is kind else f"is {value!r}, expected {expected[kind]}"
+
+
+def _is_range(value: object) -> bool:
+    """Return whether a value is a pair of numbers of which the first is not the larger one."""
+    is_pair = isinstance(value, tuple) and len(value) == 2 and all(type(each) in (int, float) for each in value)
+    return is_pair and value[0] <= value[1]  # type: ignore[index]  # a pair
 
 
 def _check_names(rules: DialectRules, settings: frozenset[str]) -> None:

@@ -8,7 +8,13 @@ from __future__ import annotations
 from formatbridge import ir
 from formatbridge.dialect import ReasoningControl
 from formatbridge.formats.chat_completions.holds import drop_unheld
-from formatbridge.formats.shared.settings import add_reasoning_off, drop_reasoning_settings, encode_effort, is_reasoning_off
+from formatbridge.formats.shared.settings import (
+    add_reasoning_off,
+    drop_amount,
+    drop_reasoning_settings,
+    encode_effort,
+    is_reasoning_off,
+)
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
@@ -87,11 +93,11 @@ def _encode_object(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
 def _is_reasoning_on(config: ir.ReasoningConfig, budget: int | None, losses: Ledger) -> bool | None:
     """Return whether the model reasons; None if the request does not set it. ``budget``: the budget that is encoded, too."""
     if config.mode == "off" or config.effort == "none":
-        if config.budget:
-            losses.dropped(config, "budget", "excluded", severity="info")
+        drop_amount(config, losses)
         return False
     if config.mode == "between_tools":
         losses.changed(config, "mode", False, _UNSUPPORTED)
+        drop_amount(config, losses)
         return False
     if config.effort is not None:
         losses.changed(config, "effort", True, _UNSUPPORTED)

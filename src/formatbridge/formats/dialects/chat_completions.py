@@ -99,7 +99,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         forced_call_excludes_reasoning=True,
         reasoning_control="thinking_and_effort",
         reasoning_history="required",
-        media=frozenset(),
+        media=_IMAGES,
         output_formats=frozenset({"json_object"}),
         sources=sources_of_fields({
             "api-docs.deepseek.com/api/create-chat-completion, messages": "legacy_functions",
@@ -110,7 +110,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
             "deepseek-ai/DeepSeek-V3#1376": "forced_call_excludes_reasoning",
             "api-docs.deepseek.com/guides/thinking_mode": "reasoning_control",
             "api-docs.deepseek.com/guides/thinking_mode, Tool Calls; anomalyco/opencode#24722": "reasoning_history",
-            "rikkahub/rikkahub#1433": "media",
+            "api-docs.deepseek.com/guides/vision": "media",
             "llm-exe/llm-exe#662": "output_formats",
         }),
     ),
@@ -228,12 +228,14 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         server_tools=frozenset(),
         allowed_tools=False,
         tool_modes=frozenset({"auto", "none", "required"}),
+        media=frozenset({"image_data"}),
         output_formats=frozenset({"json_schema"}),
         sources=sources_of_fields({
             _WHY_NO_CACHE_MARKS: "cache_marks",
             "lmstudio.ai/docs/developer/openai-compat/chat-completions, Supported payload parameters": "names ignores reads",
             "lmstudio.ai/docs/developer/openai-compat/tools": "custom_tools server_tools",
             "lmstudio-ai/lmstudio-bug-tracker#670": "allowed_tools tool_modes",
+            "lmstudio-ai/lmstudio-bug-tracker#1120, can1357/oh-my-pi#11933": "media",
             "lmstudio-ai/lmstudio-bug-tracker#189": "output_formats",
         }),
     ),
@@ -246,6 +248,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         later_instructions=False,
         single_instruction=True,
         custom_tools=False,
+        ranges={"temperature": (0.01, 1), "top_p": (0.01, 1)},
         server_tools=frozenset({"web_search"}),
         reasoning_control="thinking_adaptive",
         output_formats=frozenset(),
@@ -254,6 +257,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
             _WHY_NO_CACHE_MARKS: "cache_marks",
             "platform.minimax.io/docs/api-reference/text-openai-api, Important Note": "rejects",
             "openclaw/openclaw#3022": "developer_role",
+            "platform.minimax.io/docs/api-reference/text-chat; HKUDS/Vibe-Trading#33": "ranges",
             "MiniMax-AI/MiniMax-M2#27": "later_instructions",
             "openclaw/openclaw#19386, MiniMax-AI/MiniMax-M2#51": "single_instruction",
             "platform.minimax.io/docs/api-reference/text-openai-api": "custom_tools server_tools",
@@ -273,8 +277,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         reads=frozenset({"top_k"}),
         rejects_in_messages=frozenset({
             "system.name", "user.name", "assistant.name", "assistant.audio", "assistant.refusal", "assistant.reasoning_content",
-            "assistant.reasoning",
-            "assistant.reasoning_details", "assistant.thinking_blocks", "assistant.annotations",
+            "assistant.reasoning", "assistant.reasoning_details", "assistant.thinking_blocks", "assistant.annotations",
         }),
         developer_role=False,
         legacy_functions=False,
@@ -291,6 +294,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         document_part="document_url",
         required_in_functions=frozenset({"parameters"}),
         tiers=frozenset({"auto", "standard_only"}),
+        ranges={"temperature": (0, 1.5)},
         sources=sources_of_fields({
             "github.com/mistralai/client-python, Function": "required_in_functions",
             "github.com/mistralai/client-python, ChatCompletionRequest": "tiers names reads developer_role legacy_functions",
@@ -298,6 +302,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
             "github.com/mistralai/client-python, DocumentURLChunk": "document_part",
             "github.com/mistralai/client-python, ChatCompletionRequest; editor-code-assistant/eca#231": "rejects",
             "Gitlawb/openclaude#739": "rejects.store",
+            "scottyeager/Pal#28": "ranges",
             "posit-dev/chatlas#145": "rejects.stream_options",
             "nomtek/mistralai_client_dart#44; github.com/mistralai/client-python, AssistantMessage": "rejects_in_messages",
             "github.com/mistralai/client-python, Tool": "custom_tools server_tools",
@@ -405,7 +410,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     ),
     "qwen": DialectRules(
         server="Qwen",
-        cache_marks="none",
+        cache_marks="cache_control",
         ignores=_WEB_SEARCH,
         reads=frozenset({"top_k"}),
         developer_role=False,
@@ -418,9 +423,11 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         forced_call_excludes_reasoning=True,
         reasoning_control="enable_thinking",
         media=_IMAGES_AND_VIDEOS,
+        ranges={"temperature": (0, 1.99)},
         sources=sources_of_fields({
             "docs.qwencloud.com/api-reference/chat/openai-chat, messages": "legacy_functions",
-            _WHY_NO_CACHE_MARKS: "cache_marks",
+            "alibabacloud.com/help/en/model-studio/context-cache": "cache_marks",
+            "mnfst/modelparams.dev#232, #235": "ranges",
             "docs.qwencloud.com/api-reference/chat/openai-chat, enable_search": "ignores",
             "docs.qwencloud.com/api-reference/chat/openai-chat": "reads",
             "mcowger/plexus#77": "developer_role",
@@ -506,10 +513,12 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         allowed_tools=False,
         reasoning_control="kwarg_or_effort",
         reasoning_history="reasoning",
+        media=_IMAGES_AND_VIDEOS | {"audio_url", "audio_data"},
         sources=sources_of_fields({
             _WHY_NO_CACHE_MARKS: "cache_marks",
             _VLLM: "legacy_functions reads ignores custom_tools server_tools allowed_tools",
             "vllm-project/vllm#42407, ogx-ai/ogx#6069": "developer_role",
+            "vllm-project/vllm#57774, langchain-ai/openwiki#63": "media",
             "vllm-project/vllm#38488": "reasoning_history",
             f"{_VLLM}; vllm-project/vllm#43401": (
                 "reasoning_control"
@@ -548,6 +557,9 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         strict_tools=False,
         tool_modes=frozenset({"auto"}),
         most_stops=1,
+        ranges={"temperature": (0, 1)},
+        media=_IMAGES_AND_VIDEOS | {"document_url"},
+        document_part="file_url",
         reasoning_control="thinking_and_effort",
         output_formats=frozenset({"json_object"}),
         sources=sources_of_fields({
@@ -556,6 +568,8 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
                 "legacy_functions server_tools names custom_tools allowed_tools tool_modes "
                 "most_stops output_formats"
             ),
+            "theopenco/llmgateway#3268": "ranges",
+            "zai-org/GLM-V#200": "media document_part",
             _ZAI: "rejects ignores",
             "java.agentscope.io/v2/en/integration/model/glm": "rejects_in_messages strict_tools",
             "mcowger/plexus#77": "developer_role",

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from formatbridge.dialect import DialectRules, MediaSource
 from formatbridge.formats.dialects.sources import sources_of_fields
 
+_IMAGES: frozenset[MediaSource] = frozenset({"image_url", "image_data"})
 _DATA: frozenset[MediaSource] = frozenset({"image_data", "document_data"})
 _SYSTEM = "BerriAI/litellm#33807, BerriAI/litellm#32831: models before Claude Sonnet 5"
 
@@ -30,14 +31,15 @@ MESSAGES: Mapping[str, DialectRules] = {
         later_instructions=False,
         ignores=frozenset({"container", "mcp_servers", "service_tier", "top_k"}),
         forced_call_excludes_reasoning=True,
-        media=frozenset(),
+        media=_IMAGES,
         cache_marks="none",
         sources=sources_of_fields(
             {
                 "deepseek-ai/awesome-deepseek-integration#639, deepseek-ai/DeepSeek-V3#1370": "later_instructions",
                 "deepseek-ai/awesome-deepseek-integration#598, deepseek-ai/DeepSeek-V3#1376": "forced_call_excludes_reasoning",
                 "api-docs.deepseek.com/guides/anthropic_api, Anthropic API Compatibility Details": "ignores",
-                "api-docs.deepseek.com/guides/anthropic_api, Message Fields": "media cache_marks",
+                "api-docs.deepseek.com/guides/anthropic_api, Message Fields": "cache_marks",
+                "api-docs.deepseek.com/guides/vision; Stack-Cairn/LiveAgent#795": "media",
             }
         ),
     ),
@@ -45,14 +47,16 @@ MESSAGES: Mapping[str, DialectRules] = {
         server="MiniMax",
         later_instructions=False,
         ignores=frozenset({"top_k", "stop_sequences", "service_tier", "mcp_servers", "context_management", "container"}),
-        media=frozenset(),
+        media=_IMAGES,
+        ranges={"temperature": (0.01, 1), "top_p": (0.01, 1)},
         output_formats=frozenset(),
         sources=sources_of_fields(
             {
                 "codexu/note-gen#918": "later_instructions",
                 "decolua/9router#817": "output_formats",
                 "platform.minimax.io/docs/api-reference/text-anthropic-api, Supported Parameters": "ignores",
-                "platform.minimax.io/docs/api-reference/text-anthropic-api, Messages Field Support": "media",
+                "platform.minimax.io/docs/api-reference/text-chat-anthropic": "media",
+                "platform.minimax.io/docs/api-reference/text-chat; HKUDS/Vibe-Trading#33": "ranges",
             }
         ),
     ),

@@ -72,7 +72,7 @@ def _is_same(some: Sequence[Any], others: Sequence[Any]) -> bool:
 
 
 def _adapt_settings(request: ir.Request, spec: FormatSpec, rules: DialectRules, losses: Ledger) -> ir.Request:
-    """Leave out the settings that the server rejects or ignores, and stop sequences beyond its limit."""
+    """Leave out the settings that the server rejects or ignores, and stop sequences beyond its limit; move numbers into their ranges."""
     settings: dict[str, Any] = dict(request.settings)
     unread = rules.rejects | rules.ignores
     for name, value in request.settings.items():
@@ -86,6 +86,10 @@ def _adapt_settings(request: ir.Request, spec: FormatSpec, rules: DialectRules, 
     stop = settings.get("stop")
     if stop and rules.most_stops is not None and len(stop) > rules.most_stops:
         settings["stop"] = losses.changed(request, "stop", stop[: rules.most_stops], _LIMIT)
+    for name, (least, most) in rules.ranges.items():
+        number = settings.get(name)
+        if number is not None and not least <= number <= most:
+            settings[name] = losses.changed(request, name, min(max(number, least), most), _LIMIT)
     return replace(request, settings=settings) if settings != request.settings else request  # type: ignore[arg-type]  # the same keys
 
 

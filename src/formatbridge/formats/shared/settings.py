@@ -202,18 +202,22 @@ def encode_effort(config: ir.ReasoningConfig, losses: Ledger) -> ir.Effort | Non
     return accepted
 
 
+def drop_amount(config: ir.ReasoningConfig, losses: Ledger) -> None:
+    """Note the amount of reasoning of a request that turns reasoning off."""
+    for name in ("effort", "budget"):
+        if getattr(config, name) not in (None, "none"):
+            losses.dropped(config, name, "excluded")
+
+
 def _any_effort(config: ir.ReasoningConfig, losses: Ledger) -> ir.Effort | None:
     """Return the reasoning configuration as one value of effort."""
     if config.mode == "off":  # takes precedence over effort and budget
-        for name in ("effort", "budget"):
-            if getattr(config, name) not in (None, "none"):
-                losses.dropped(config, name, "excluded")
+        drop_amount(config, losses)
         return "none"
     # Only Anthropic has this mode. Other servers reason in every step or in none.
     if config.mode == "between_tools":
         losses.changed(config, "mode", "none")
-        if config.effort not in (None, "none"):
-            losses.dropped(config, "effort", "excluded")
+        drop_amount(config, losses)
         return "none"
     if config.effort is not None:
         if config.budget is not None:

@@ -49,7 +49,7 @@ def _perplexity(_param: str, message: str) -> Failure:
     return Failure(400, message, body={"error": {"message": message, "type": "invalid_message", "code": 400}})
 
 
-def _anthropic(param: str, message: str) -> Failure:
+def anthropic_error(param: str, message: str) -> Failure:
     error = {"type": "invalid_request_error", "message": f"{param}: {message}"}
     return Failure(400, message, body={"type": "error", "error": error})
 
@@ -205,6 +205,16 @@ def at_most(source: str, field: str, most: int, words: Words = _openai) -> Rule:
     return Rule("most", f"more than {most} values in `{field}`", source, check)
 
 
+def in_range(source: str, field: str, least: float, most: float, words: Words = _openai) -> Rule:
+    """Return a rule for servers that limit a number to a range. The bounds are in it."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        value = body.get(field)
+        return None if value is None or least <= value <= most else words(field, f"The {field} parameter is illegal: {value}")
+
+    return Rule("range", f"a `{field}` below {least} or above {most}", source, check)
+
+
 def known_efforts(source: str, *efforts: str, words: Words = _openai) -> Rule:
     """Return a rule for servers that have only some efforts."""
 
@@ -317,7 +327,7 @@ def check_minimax_instructions(body: JsonObject, _facts: Facts) -> Failure | Non
 def check_output_format(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject structured output of Messages."""
     has_format = isinstance(body.get("output_config"), dict) and body["output_config"].get("format")
-    return _anthropic("output_config", "invalid params") if has_format else None
+    return anthropic_error("output_config", "invalid params") if has_format else None
 
 
 def check_openrouter_reasoning(body: JsonObject, _facts: Facts) -> Failure | None:
@@ -347,7 +357,7 @@ def block_rule(source: str, about: str, message: str, is_refused: Callable[[Json
     def check(body: JsonObject, _facts: Facts) -> Failure | None:
         for index, each in enumerate(body["messages"]):
             if any(is_refused(block) for block in _blocks(each.get("content"))):
-                return _anthropic(f"messages.{index}.content", message)
+                return anthropic_error(f"messages.{index}.content", message)
         return None
 
     return Rule("block", about, source, check)
@@ -359,7 +369,7 @@ def no_system_turns(source: str, message: str) -> Rule:
     def check(body: JsonObject, _facts: Facts) -> Failure | None:
         for index, each in enumerate(body["messages"]):
             if each.get("role") == "system":
-                return _anthropic(f"messages.{index}.role", message)
+                return anthropic_error(f"messages.{index}.role", message)
         return None
 
     return Rule("system_turn", "a message with the role `system`", source, check)
@@ -371,16 +381,16 @@ def has_remote_source(block: JsonObject) -> bool:
     return isinstance(source, dict) and source.get("type") == "url"
 
 
-def is_media(block: JsonObject) -> bool:
-    """Return whether a block is an image or a document."""
-    return block.get("type") in ("image", "document")
+def is_document(block: JsonObject) -> bool:
+    """Return whether a block is a document."""
+    return block.get("type") == "document"
 
 
 def check_bedrock_tools(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject the first tool that the server of the vendor runs."""
     for index, tool in enumerate(body.get("tools") or ()):
         if str(tool.get("type") or "").startswith(("web_search", "web_fetch", "code_execution")):
-            return _anthropic(f"tools.{index}", f"tool type '{tool['type']}' is not supported")
+            return anthropic_error(f"tools.{index}", f"tool type '{tool['type']}' is not supported")
     return None
 
 

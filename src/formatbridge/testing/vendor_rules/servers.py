@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import formatbridge as fb
 from formatbridge.testing.vendor_rules.rule import Rule
 from formatbridge.testing.vendor_rules.server_checks import (
+    anthropic_error,
     at_most,
     block_rule,
     cerebras_error,
@@ -35,7 +36,8 @@ from formatbridge.testing.vendor_rules.server_checks import (
     data_only,
     functions_only,
     has_remote_source,
-    is_media,
+    in_range,
+    is_document,
     known_efforts,
     known_efforts_of_reasoning,
     mistral_error,
@@ -113,6 +115,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             reasoning_required(
                 "anomalyco/opencode#24722", "The `reasoning_content` in the thinking mode must be passed back to the API."
             ),
+            part_types("api-docs.deepseek.com/guides/vision", "text", "image_url", "refusal"),
             functions_only("earendil-works/pi, detectCompat"),
             reasoning_off(
                 "deepseek-ai/DeepSeek-V3#1376", "thinking", {"type": "disabled"}, "Thinking mode does not support this tool_choice"
@@ -128,9 +131,9 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             ),
             block_rule(
                 _ANTHROPIC_GUIDE,
-                "an image or a document",
-                "unknown variant `image`, expected one of `text`, `tool_use`, `tool_result`, `thinking`",
-                is_media,
+                "a document",
+                "unknown variant `document`, expected one of `text`, `image`, `tool_use`, `tool_result`, `thinking`",
+                is_document,
             ),
         ),
     },
@@ -173,6 +176,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 "audio",
                 words=mistral_error,
             ),
+            in_range("scottyeager/Pal#28", "temperature", 0, 1.5, mistral_error),
             common_roles(_MISTRAL, mistral_error),
             tool_choices("kyaukyuai/gpt-all-star#670", "auto", "none", "any", words=mistral_error),
             functions_only("mistralai/client-python, Tool", mistral_error),
@@ -356,6 +360,8 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             common_roles("mcowger/plexus#77"),
             tool_choices("docs.z.ai/api-reference/llm/chat-completion", "auto", named=False),
             response_formats("docs.z.ai/api-reference/llm/chat-completion", "text", "json_object"),
+            in_range("theopenco/llmgateway#3268", "temperature", 0, 1),
+            part_types("zai-org/GLM-V#200", "text", "image_url", "video_url", "file_url", "refusal"),
             at_most("docs.z.ai/api-reference/llm/chat-completion", "stop", 1),
             no_fields("zai-sdk, api_resource/chat/completions.py", "frequency_penalty", "presence_penalty", "thinking_budget"),
             no_keys("java.agentscope.io/v2/en/integration/model/glm", "name", roles=("system", "user", "assistant", "tool")),
@@ -366,6 +372,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
         _CHAT: (
             functions_only("alibabacloud.com/help/en/model-studio/qwen-api-via-openai-chat-completions"),
             no_fields("docs.qwencloud.com/api-reference/chat/openai-chat", "web_search_options"),
+            in_range("mnfst/modelparams.dev#232", "temperature", 0, 1.9999),
             common_roles("mcowger/plexus#77"),
             tool_choices("pydantic/pydantic-ai#1265", "auto", "none"),
             part_types("QwenLM/qwen-code#1888", "text", "image_url", "video_url", "video", "refusal"),
@@ -387,6 +394,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
         _CHAT: (
             common_roles("openclaw/openclaw#3022"),
             functions_only("platform.minimax.io/docs/api-reference/text-openai-api", prefix="web_search"),
+            in_range("HKUDS/Vibe-Trading#33", "temperature", 0.01, 1),
             response_formats("MiniMax-AI/MiniMax-M2.5#4", "text"),
             Rule(
                 "instructions",
@@ -398,7 +406,8 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
         "messages": (
             no_system_turns("codexu/note-gen#918", "invalid message role: system (2013)"),
             Rule("output_format", "`output_config.format`", "decolua/9router#817", check_output_format),
-            block_rule(_MINIMAX_GUIDE, "an image or a document", "content type is not supported", is_media),
+            in_range("HKUDS/Vibe-Trading#33", "temperature", 0.01, 1, anthropic_error),
+            block_rule(_MINIMAX_GUIDE, "a document", "content type is not supported", is_document),
         ),
     },
     "huggingface": {
@@ -414,6 +423,18 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             common_roles("vllm-project/vllm#42407"),
             no_fields("vllm-project/vllm, ChatCompletionRequest", "web_search_options"),
             functions_only("vllm-project/vllm, ChatCompletionRequest"),
+            part_types(
+                "vllm-project/vllm#57774",
+                "text",
+                "refusal",
+                "image_url",
+                "image_embeds",
+                "audio_url",
+                "input_audio",
+                "video_url",
+                "thinking",
+                "tool_reference",
+            ),
             tool_choices("vllm-project/vllm, ChatCompletionRequest", "none", "auto", "required"),
         ),
         "responses": (
@@ -493,6 +514,8 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             functions_only("lmstudio.ai/docs/developer/openai-compat/tools"),
             no_fields("lmstudio.ai/docs/developer/openai-compat/chat-completions", "web_search_options"),
             tool_choices("lmstudio-ai/lmstudio-bug-tracker#670", "none", "auto", "required", named=False),
+            part_types("lmstudio-ai/lmstudio-bug-tracker#1120", "text", "image_url", "refusal"),
+            data_only("lmstudio-ai/lmstudio-bug-tracker#1120"),
             response_formats("lmstudio-ai/lmstudio-bug-tracker#189", "text", "json_schema"),
         )
     },
