@@ -98,7 +98,7 @@ def test_a_request_line_is_converted_as_its_body_and_keeps_its_id(fixture: fixtu
     assert (line.custom_id, line.kind, result[IDS[target]]) == ("call-1", "request", "call-1")
     assert _body_of(target, result, "request") == alone.body
     at = _body_pointer(fixture.format, "request")
-    batch = [f"{at}/stream"] if fixture.body.get("stream") is True else []
+    batch = [f"{at}/{key}" for key in ("stream", "stream_options") if fixture.body.get("stream") is True and fixture.body.get(key)]
     batch += [f"{at}/model"] if fixture.body.get("model") and "model" not in alone.body else []
     assert [loss.path for loss in line.losses] == batch + [at + loss.path for loss in alone.losses]
     assert line.model == alone.model

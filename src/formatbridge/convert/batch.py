@@ -382,10 +382,12 @@ def _in_line(loss: Loss, item: BatchItem) -> Loss:
 
 
 def _batch_losses(item: BatchItem, converted: ConvertedRequest) -> Iterator[Loss]:
-    """Yield what a request loses because it is part of a batch: its stream, and a model that the line does not name."""
+    """Yield what a request loses because it is part of a batch: its stream with its options, and a model that the line does not name."""
     assert isinstance(item.body, dict)
     if item.body.get("stream") is True:
         yield Loss(f"{item.at}/stream", "changed", "info", "batch_stream", REASONS["batch_stream"], True, False)
+        if options := item.body.get("stream_options"):
+            yield Loss(f"{item.at}/stream_options", "dropped", "info", "batch_stream", REASONS["batch_stream"], options, None)
     model = item.body.get("model")
     if model and "model" not in converted.body:
         yield Loss(f"{item.at}/model", "dropped", "info", "batch_model", REASONS["batch_model"], model, None)
