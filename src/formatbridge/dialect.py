@@ -60,6 +60,8 @@ class DialectRules:
     """The name of the server, for reports."""
     rejects: frozenset[str] = frozenset()
     """Fields of a request that the server answers with an error. They are dropped."""
+    rejects_nested: frozenset[str] = frozenset()
+    """Other fields that the server answers with an error, as keys with slashes; ``*`` is any item: ``safetySettings/*/method``."""
     ignores: frozenset[str] = frozenset()
     """Fields of a request that the server accepts without effect. They are dropped, so that the report mentions them."""
     reads: frozenset[str] = frozenset()
@@ -153,6 +155,8 @@ class DialectRules:
     """Whether a request of generate_content may have ``labels``."""
     call_ids: bool = True
     """Whether calls and results of generate_content may have an ``id``."""
+    whole_count_requests: bool = True
+    """Whether a request for a token count of generate_content may have ``generateContentRequest``; otherwise its fields are at the top."""
     tool_combination_flag: bool = True
     """Whether a request of generate_content may have ``includeServerSideToolInvocations`` in ``toolConfig``."""
     sources: Mapping[str, str] = field(default_factory=dict)

@@ -31,7 +31,7 @@ from formatbridge.formats.format import (
 )
 from formatbridge.formats.model_facts import ModelFacts, facts_of
 from formatbridge.formats.shared.foreign_tokens import Removed, without_foreign_tokens
-from formatbridge.jsontext.pointers import escape
+from formatbridge.jsontext.pointers import escape, to_snake
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import DEFAULT_OPTIONS, Options, options_of
 from formatbridge.report.field_paths import is_empty
@@ -136,7 +136,7 @@ def request_to_count(
             kept = _counted_fields(kept, source_format.count, losses)
         if server.has_rules:
             kept, tools = _for_server(kept, key, source_format, server, losses, options, removed)
-        result = _same_request(kept, key, source_format, model, losses)
+        result = _same_request(kept, key, server.format, model, losses)
     else:
         request = _decode(checked, source_format, model, losses)
         request = prepared_request(request, source_format, losses, options)
@@ -179,6 +179,8 @@ def _same_request(raw: JsonObject, key: str, format: FormatSpec, model: str, los
     count = format.count
     if count is None:
         return raw
+    if not _reads_whole_requests(format):
+        return _top_fields(raw, count, losses)
     if key:
         return {**losses.body, key: raw}
     if model and not format.url_fields:
@@ -209,8 +211,31 @@ def _encode(
     """Encode the counted part of a request; also return the original tools, as ``encode_request_for`` does."""
     count = server.format.count
     request = _without_uncounted(request, count, losses)
-    body, tools = encode_request_for(request, server.format, losses, options, server.facts)
-    return body if count is None else _as_count(body, count, model, losses), tools
+    if _reads_whole_requests(server.format):
+        body, tools = encode_request_for(request, server.format, losses, options, server.facts)
+        return body if count is None else _as_count(body, count, model, losses), tools
+    assert count is not None
+    if request.tool_choice is not None:
+        losses.dropped(request.tool_choice, code=_NOT_COUNTED, severity="info")
+    body, tools = encode_request_for(replace(request, tool_choice=None), server.format, losses, options, server.facts)
+    result = {name: value for name, value in body.items() if name in count.top_fields}
+    losses.withdraw(result)
+    return result, tools
+
+
+def _reads_whole_requests(format: FormatSpec) -> bool:
+    """Return whether a server reads a whole request in a request for a token count."""
+    return format.dialect is None or format.dialect.whole_count_requests
+
+
+def _top_fields(raw: JsonObject, count: CountSpec, losses: Ledger) -> JsonObject:
+    """Return the fields of a request that a server counts at the top of the body; note the others."""
+    names = count.top_fields | set(map(to_snake, count.top_fields))  # Gemini's servers also read keys in snake_case
+    for name, value in raw.items():
+        if name not in names and name not in ("model", "stream") and not is_empty(value):
+            node = ir.Opaque(format=ir.RegisteredName(""), raw=value, src=f"/{escape(name)}")
+            losses.dropped(node, code=_NOT_COUNTED, severity="info")
+    return {name: value for name, value in raw.items() if name in names}
 
 
 def _without_uncounted(request: ir.Request, count: CountSpec | None, losses: Ledger) -> ir.Request:

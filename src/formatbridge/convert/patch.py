@@ -70,7 +70,7 @@ class Patch:
 
     def _apply_to_list(self, raw: list[Any], before: list[Any], after: list[Any], path: str) -> list[Any] | None:
         """Return a list with changed, removed or added items; None if it must be replaced as a whole."""
-        indexes = _indexes_in(raw, before)
+        indexes = _indexes_in(raw, before, path)
         has_moved = [*map(_role, before)] != [*map(_role, after)]
         if indexes is not None and len(before) == len(after) and (len(indexes) == len(raw) or not has_moved):
             result = list(raw)
@@ -83,7 +83,7 @@ class Patch:
             return raw
         if _adds_known_items(raw, before, after):
             return raw
-        if _is_extended(raw, before, after):
+        if _is_extended(raw, before, after, path):
             self._changed += [f"{path}/{index}" for index in range(len(raw), len(after))]
             return raw + after[len(raw) :]
         return None
@@ -95,7 +95,7 @@ class Patch:
             name = key if key in raw or to_snake(key) not in raw else to_snake(key)
             below = f"{path}/{escape(name)}"
             if key not in after:
-                indexes = _indexes_of_written(result.get(name), before[key])
+                indexes = _indexes_of_written(result.get(name), before[key], below)
                 if indexes:
                     self._remove(below, indexes)
                 elif name in result:
@@ -115,20 +115,20 @@ class Patch:
         self._removed += pointers
 
 
-def _indexes_of_written(raw: Any, before: Any) -> list[int] | None:
+def _indexes_of_written(raw: Any, before: Any, path: str) -> list[int] | None:
     """Return the indexes of the items of a list that the encoder writes, if it does not write others; None otherwise."""
-    indexes = _indexes_in(raw, before) if isinstance(raw, list) and isinstance(before, list) else None
+    indexes = _indexes_in(raw, before, path) if isinstance(raw, list) and isinstance(before, list) else None
     return indexes if indexes is not None and len(indexes) < len(raw) else None
 
 
-def _indexes_in(raw: list[Any], before: list[Any]) -> list[int] | None:
+def _indexes_in(raw: list[Any], before: list[Any], path: str) -> list[int] | None:
     """Return the index in ``raw`` of each item of ``before``; None if the encoder has moved or joined items.
 
     ``raw`` may also have items that the encoder does not write, if no written item is of the same kind.
     """
-    expected = [_identity(item) for item in before]
-    indexes = [index for index, item in enumerate(raw) if _identity(item) in expected]
-    return indexes if [_identity(raw[index]) for index in indexes] == expected else None
+    expected, found = _identities(before, path), _identities(raw, path)
+    indexes = [index for index, identity in enumerate(found) if identity in expected]
+    return indexes if [found[index] for index in indexes] == expected else None
 
 
 def _removed_from(indexes: list[int], before: list[Any], after: list[Any]) -> set[int] | None:
@@ -156,9 +156,9 @@ def _adds_known_items(raw: list[Any], before: list[Any], after: list[Any]) -> bo
     return not others
 
 
-def _is_extended(raw: list[Any], before: list[Any], after: list[Any]) -> bool:
+def _is_extended(raw: list[Any], before: list[Any], after: list[Any], path: str) -> bool:
     """Return whether ``after`` is ``before`` with further items, such as tools that a conversation adds later."""
-    is_same = [*map(_identity, raw)] == [*map(_identity, before)]
+    is_same = _identities(raw, path) == _identities(before, path)
     return is_same and len(after) > len(before) and dumps(after[: len(before)]) == dumps(before)
 
 
@@ -166,12 +166,17 @@ def _role(value: Any) -> Any:
     return value.get("role") if isinstance(value, dict) else None
 
 
-def _identity(value: Any) -> Any:
-    """Return what distinguishes an item from its neighbours. The encoder writes another version of the types of Anthropic's tools."""
-    if not isinstance(value, dict):
-        return None
-    kind = value.get("type")
-    return value.get("role"), _VERSION.sub("", kind) if isinstance(kind, str) else kind, value.get("tool_call_id")
+def _identities(items: list[Any], path: str) -> list[Any]:
+    """Return what distinguishes each item of a list from its neighbours. ``path``: the pointer of the list."""
+    return [_identity(item, is_tool=path == "/tools") if isinstance(item, dict) else None for item in items]
+
+
+def _identity(item: JsonObject, *, is_tool: bool) -> Any:
+    kind = item.get("type")
+    if is_tool and kind is None and item:  # Gemini: ``{"googleSearch": {}}``, or ``google_search``
+        return to_snake(next(iter(item)))
+    # The encoder writes another version of the types of Anthropic's tools.
+    return item.get("role"), _VERSION.sub("", kind) if isinstance(kind, str) else kind, item.get("tool_call_id")
 
 
 _VERSION = re.compile(r"_\d{8}$")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from formatbridge.formats.shared.foreign_tokens import Removed, original_pointer
 from formatbridge.formats.shared.json_mode import is_json_instruction
 from formatbridge.formats.shared.server_fields import add_missing_messages, drop_unread_fields
 from formatbridge.formats.shared.server_rules import changes_configuration, note_call_ids
-from formatbridge.jsontext.pointers import unescape
+from formatbridge.jsontext.pointers import to_snake, unescape
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger, null_ledger, resolve
@@ -99,7 +100,7 @@ class _Adaptation:
         ]
         unread += self._excluded_settings()
         needless = [loss.path for loss in unread if loss.path and not self._patch.concerns(loss.path)]
-        removed = [*self._patch.removed, *needless]
+        removed = [*self._patch.removed, *needless, *self._nested_fields(losses)]
         body = _without_values(body, removed)
         if rules is not None:  # after the removal of values, because this moves parts of messages
             body = self._without_needless_choice(body)
@@ -108,6 +109,15 @@ class _Adaptation:
         if instruction is not None:
             body = _with_instruction(body, instruction, self._field, losses)
         return drop_unread_fields(body, self._raw, self._request, self._format_of_server, losses) if rules is not None else body
+
+    def _nested_fields(self, losses: Ledger) -> list[str]:
+        """Return the pointers of fields below others that the server rejects; note them."""
+        patterns = self._rules.rejects_nested if self._rules is not None else ()
+        pointers = [pointer for pattern in sorted(patterns) for pointer in _matches(self._raw, pattern.split("/"), "")]
+        for pointer in pointers:
+            node = ir.Opaque(format=self._format.name, raw=resolve(self._raw, pointer)[1], src=pointer)
+            losses.dropped(node, code="rejected_by_server")
+        return pointers
 
     def _with_differences(self, adapted: JsonObject) -> JsonObject:
         """Return the body of the caller with the differences of the encoded bodies, but for the settings of reasoning."""
@@ -169,12 +179,14 @@ class _Adaptation:
 
         ``removed``: the pointers of the values that the body does not have any more; later items of their lists have moved up.
         """
+        before = _without_values(self._raw, removed)
+
+        def differs(path: str) -> bool:
+            path = _pointer_without(removed, path, self._raw)
+            return resolve(before, path) != resolve(body, path)
+
         losses.include(
-            loss
-            for loss in self._noted.losses
-            if loss.code in _OF_TARGET
-            or self._patch.concerns(loss.path)
-            or resolve(self._raw, loss.path)[1] != resolve(body, _pointer_without(removed, loss.path, self._raw))[1]
+            loss for loss in self._noted.losses if loss.code in _OF_TARGET or self._patch.concerns(loss.path) or differs(loss.path)
         )
         for addition in self._noted.additions(self._for_server):
             if self._patch.concerns(addition.path):
@@ -310,6 +322,21 @@ def _steps(pointer: str) -> list[tuple[int, str]]:
     """Return the keys of a pointer. Each follows its number, or -1 for a key of letters, so that they can be compared."""
     keys = [unescape(step) for step in pointer.split("/")[1:]]
     return [(int(key) if key.isdecimal() else -1, key) for key in keys]
+
+
+def _matches(value: Any, steps: list[str], path: str) -> Iterator[str]:
+    """Yield the pointers of values that are not null, below a value. ``*`` is any item. Gemini's servers also read keys in snake_case."""
+    if not steps:
+        if value is not None:
+            yield path
+        return
+    step, *rest = steps
+    if step == "*" and isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _matches(item, rest, f"{path}/{index}")
+    elif isinstance(value, dict):
+        for key in {step, to_snake(step)} & value.keys():
+            yield from _matches(value[key], rest, f"{path}/{key}")
 
 
 def _pointer_without(removed: list[str], path: str, body: JsonObject) -> str:

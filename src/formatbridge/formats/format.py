@@ -251,6 +251,8 @@ class CountSpec:
 
     None: the endpoint reads the fields of a request, and rejects the uncounted ones.
     """
+    top_fields: frozenset[str] = frozenset()
+    """The fields of a request that a server without ``request_field`` reads."""
     encode_request: Callable[[JsonObject, str], JsonObject]
     """Return the count request for a request of the format and its model."""
     decode_response: Callable[[JsonObject], ir.TokenCount]

@@ -114,11 +114,15 @@ def check_body(endpoint: Endpoint, content: bytes, target: fb.Format) -> fb.Conv
         )
 
 
-def check_count_body(endpoint: Endpoint, content: bytes) -> fb.ConvertedRequest:
+def check_count_body(endpoint: Endpoint, content: bytes, dialect: str | None = None) -> fb.ConvertedRequest:
     """Return the request to count tokens; reject a body that does not match the endpoint's format, or has fields that do not count.
 
-    Source for the latter: Wei-Shaw/sub2api#4913, "Extra inputs are not permitted".
+    Source for the latter: Wei-Shaw/sub2api#4913, "Extra inputs are not permitted". ``dialect``: that of the server. Vertex AI does not have
+    ``generateContentRequest`` (the official SDK, ``models._CountTokensConfig_to_vertex``).
     """
+    if dialect == "vertex" and endpoint.format == "generate_content" and b'"generateContentRequest"' in content:
+        message = 'Invalid JSON payload received. Unknown name "generateContentRequest": Cannot find field.'
+        raise RejectedRequestError(_invalid(message, "/generateContentRequest"))
     with _rejecting_invalid():
         request = fb.convert_count_request(content, source=endpoint.format, target=endpoint.format, model=endpoint.model or None)
     for loss in request.losses:

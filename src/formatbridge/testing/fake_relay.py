@@ -280,7 +280,7 @@ class FakeRelay(InMemoryTransport):
 
     def _count(self, endpoint: Endpoint, recorded: Recorded, number: int) -> _Reply:
         """Return the number of input tokens of a request."""
-        request = check_count_body(endpoint, recorded.content)
+        request = check_count_body(endpoint, recorded.content, self._dialect)
         with self._lock:
             self.requests[number - 1] = replace(recorded, model=request.model)
         count = self._count_tokens

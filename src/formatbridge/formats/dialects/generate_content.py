@@ -7,17 +7,50 @@ from collections.abc import Mapping
 from formatbridge.dialect import DialectRules
 from formatbridge.formats.dialects.sources import sources_of_fields
 
+_SDK = "github.com/googleapis/python-genai google/genai/models.py"
+"""The official SDK, which raises an error for fields that only the other server has."""
+_SHARED_TOOLS = frozenset({"code", "computerUse", "googleMaps", "web_fetch", "web_search"})
+"""Tools that both servers run: families, and fields of tools without a family."""
+
 GENERATE_CONTENT: Mapping[str, DialectRules] = {
-    "gemini": DialectRules(server="Gemini API", rejects=frozenset({"labels"}), sources={"rejects": "Portkey-AI/gateway#984"}),
+    "gemini": DialectRules(
+        server="Gemini API",
+        rejects=frozenset({"labels", "modelArmorConfig"}),
+        rejects_nested=frozenset(
+            {
+                "generationConfig/audioTimestamp",
+                "generationConfig/imageConfig/personGeneration",
+                "generationConfig/modelConfig",
+                "generationConfig/routingConfig",
+                "safetySettings/*/method",
+                "tools/*/enterpriseWebSearch",
+                "tools/*/googleSearch/blockingConfidence",
+                "tools/*/googleSearch/excludeDomains",
+                "toolConfig/functionCallingConfig/streamFunctionCallArguments",
+            }
+        ),
+        server_tools=_SHARED_TOOLS | {"fileSearch", "mcp"},
+        sources=sources_of_fields(
+            {
+                "Portkey-AI/gateway#984": "rejects.labels",
+                f"{_SDK}, functions with the ending _to_mldev": "rejects rejects_nested server_tools",
+            }
+        ),
+    ),
     "vertex": DialectRules(
         server="Vertex AI",
         labels=True,
         call_ids=False,
         tool_combination_flag=False,
+        whole_count_requests=False,
+        rejects=frozenset({"store"}),
+        rejects_nested=frozenset({"generationConfig/enableEnhancedCivicAnswers"}),
+        server_tools=_SHARED_TOOLS | {"exaAiSearch", "parallelAiSearch", "retrieval"},
         sources=sources_of_fields(
             {
                 "cloud.google.com/vertex-ai/generative-ai/docs/multimodal/add-labels-to-api-calls, Portkey-AI/gateway#984": "labels",
                 "vercel/ai#15664, pydantic/pydantic-ai#5081": "call_ids",
+                f"{_SDK}, functions with the ending _to_vertex": "rejects rejects_nested server_tools whole_count_requests",
                 "vercel/ai#14655, pydantic/pydantic-ai#6771": "tool_combination_flag",
             }
         ),

@@ -14,6 +14,8 @@ from formatbridge.report.ledger import Ledger
 _REQUEST = "generateContentRequest"
 _UNCOUNTED = frozenset({"stream", "safetySettings", "modelArmorConfig", "labels", "serviceTier", "store", "outputConfig"})
 """Fields of a request that the model does not read. The method accepts them in ``generateContentRequest``."""
+# Source: the official SDK, ``models._CountTokensConfig_to_vertex``.
+_TOP_FIELDS = frozenset({"contents", "systemInstruction", "tools", "generationConfig"})
 _COUNT = frozenset({"totalTokens"})
 _IN_URL = frozenset({"model", "stream"})
 _COLLECTIONS = ("models/", "tunedModels/", "publishers/")
@@ -48,6 +50,7 @@ COUNT = CountSpec(
     description=":countTokens",
     uncounted=_UNCOUNTED,
     request_field=_REQUEST,
+    top_fields=_TOP_FIELDS,
     encode_request=encode_count_request,
     decode_response=decode_count,
     encode_response=encode_count,

@@ -29,6 +29,8 @@ FAMILIES: dict[str, Any] = {
 HOSTED = {"web_search": "googleSearch", "web_fetch": "urlContext", "code": "codeExecution"}
 """Families that a request can have, and the field of each."""
 
+_EXCLUDED_DOMAINS = "tools/*/googleSearch/excludeDomains"
+
 _SERVER = frozenset({"name", "streamableHttpTransport"})
 _TRANSPORT = frozenset({"url", "headers"})
 
@@ -53,17 +55,20 @@ def decode_hosted_tool(field: str, raw: Any, src: str) -> ir.HostedTool:
 
 def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None:
     """Encode one server tool; None if the vendor has no tool of its family."""
-    field = HOSTED.get(tool.family)
+    field = tool.kind if FAMILIES.get(tool.kind) == tool.family else HOSTED.get(tool.family)
     if field is None:
         losses.dropped(tool, code="server_tool", severity="impossible")
         return None
     drop_unheld(tool, losses)
     if not tool.blocked_domains:
         return {field: {}}
-    if tool.family == "web_search":
-        return {field: {"excludeDomains": tool.blocked_domains}}
-    drop_field(tool, "blocked_domains", losses)
-    return {field: {}}
+    if tool.family != "web_search":
+        drop_field(tool, "blocked_domains", losses)
+        return {field: {}}
+    if losses.dialect is not None and _EXCLUDED_DOMAINS in losses.dialect.rejects_nested:
+        losses.dropped(tool, "blocked_domains", "rejected_by_server")
+        return {field: {}}
+    return {field: {"excludeDomains": tool.blocked_domains}}
 
 
 def decode_server(raw: JsonObject, src: str) -> ir.McpServer:
