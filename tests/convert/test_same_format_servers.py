@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+import httpx
 import pytest
 
 import formatbridge as fb
@@ -377,3 +379,114 @@ def test_a_server_gets_the_media_that_it_reads(server: str, kept: list[dict[str,
 
     assert converted.body["messages"][0]["content"] == [text, *kept]
     assert [(loss.before, loss.severity) for loss in converted.losses] == [(part, "impossible") for part in dropped]
+
+
+_GEMINI = {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}
+_OF_VERTEX: dict[str, Any] = {
+    "safetySettings": [{"category": "HARM_CATEGORY_HATE_SPEECH", "threshold": "BLOCK_NONE", "method": "SEVERITY"}],
+    "generationConfig": {"temperature": 0.1, "audioTimestamp": True, "imageConfig": {"personGeneration": "ALLOW_ALL"}},
+    "tools": [{"enterpriseWebSearch": {}}, {"google_search": {"excludeDomains": ["a.example"]}}, {"retrieval": {}}],
+}
+_OF_GEMINI: dict[str, Any] = {
+    "store": True,
+    "generationConfig": {"temperature": 0.1, "enableEnhancedCivicAnswers": True},
+    "tools": [{"fileSearch": {"fileSearchStoreNames": ["a"]}}, {"googleMaps": {}}, {"mcpServers": [{"name": "docs"}]}],
+}
+
+
+@pytest.mark.parametrize(
+    ("server", "other", "sent", "written"),
+    [
+        (
+            "gemini",
+            "vertex",
+            _OF_VERTEX,
+            {
+                "safetySettings": [{"category": "HARM_CATEGORY_HATE_SPEECH", "threshold": "BLOCK_NONE"}],
+                "generationConfig": {"temperature": 0.1},
+                "tools": [{"google_search": {}}],
+            },
+        ),
+        ("vertex", "gemini", _OF_GEMINI, {"generationConfig": {"temperature": 0.1}, "tools": [{"googleMaps": {}}]}),
+    ],
+)
+def test_a_field_that_only_the_other_server_of_google_has_is_reported(
+    server: str, other: str, sent: dict[str, Any], written: dict[str, Any]
+) -> None:
+    """The official SDK raises an error for these fields, and the server rejects unknown names."""
+    converted = _convert(_GEMINI | sent, server, "generate_content")
+
+    assert converted.body == {"model": "m"} | _GEMINI | written
+    assert len(converted.losses) >= 3
+    for loss in converted.losses:
+        assert "rejects it" in loss.why or "has no such value" in loss.why
+    kept = _convert(_GEMINI | sent, other, "generate_content")
+    assert (kept.body, list(kept.losses)) == ({"model": "m"} | _GEMINI | sent, [])
+
+
+def test_gemini_gets_no_excluded_domains_of_a_search() -> None:
+    tool = {"type": "web_search_20260318", "name": "web_search", "blocked_domains": ["a.example"]}
+    body = {"model": "m", "max_tokens": 9, "messages": [_USER], "tools": [tool]}
+
+    gemini, vertex = (
+        fb.convert_request(body, source="messages", target=fb.Target("generate_content", dialect=server))
+        for server in ("gemini", "vertex")
+    )
+
+    assert gemini.body["tools"] == [{"googleSearch": {}}]
+    assert [loss.path for loss in gemini.losses] == ["/tools/0/blocked_domains"]
+    assert vertex.body["tools"] == [{"googleSearch": {"excludeDomains": ["a.example"]}}]
+
+
+_FUNCTION = {"functionDeclarations": [{"name": "now"}]}
+_COUNTED = _GEMINI | {"systemInstruction": {"parts": [{"text": "Be brief."}]}, "tools": [_FUNCTION]}
+
+
+@pytest.mark.parametrize(
+    ("body", "at"),
+    [
+        (_COUNTED | {"toolConfig": {"functionCallingConfig": {"mode": "ANY"}}}, ""),
+        (
+            {"generateContentRequest": {"model": "models/m", **_COUNTED, "cachedContent": "cachedContents/1"}},
+            "/generateContentRequest",
+        ),
+    ],
+)
+def test_vertex_reads_the_fields_of_a_token_count_at_the_top(body: dict[str, Any], at: str) -> None:
+    """It does not have ``generateContentRequest``."""
+    converted = fb.convert_count_request(
+        body, source="generate_content", target=fb.Target("generate_content", dialect="vertex"), model="m"
+    )
+
+    assert converted.body == _COUNTED
+    assert [(loss.path, loss.code) for loss in converted.losses] == [
+        (f"{at}/{'cachedContent' if at else 'toolConfig'}", "not_counted")
+    ]
+
+
+def test_a_request_of_another_format_is_counted_by_vertex() -> None:
+    body = {
+        "model": "m",
+        "system": "Be brief.",
+        "messages": [_USER],
+        "tools": [{"name": "now", "input_schema": {"type": "object"}}],
+    }
+    choice = {"tool_choice": {"type": "any"}}
+
+    converted = fb.convert_count_request(
+        body | choice, source="messages", target=fb.Target("generate_content", dialect="vertex"), model="m"
+    )
+
+    assert converted.body.keys() == {"contents", "systemInstruction", "tools"}
+    assert [(loss.path, loss.code) for loss in converted.losses] == [("/tool_choice", "not_counted")]
+
+
+@pytest.mark.parametrize(("dialect", "status"), [("vertex", 400), ("gemini", 200)])
+def test_the_server_of_vertex_rejects_a_whole_request_in_a_token_count(dialect: str, status: int) -> None:
+    relay = FakeRelay(dialect=dialect)
+    content = json.dumps({"generateContentRequest": {"model": "models/m", **_GEMINI}})
+    request = httpx.Request(
+        "POST", "https://relay.test/v1beta/models/m:countTokens", content=content, headers={"x-goog-api-key": relay.api_key or ""}
+    )
+
+    assert relay.handle_request(request).status_code == status

@@ -155,6 +155,10 @@ def _other_fields(format: fb.Format) -> Iterator[Sample]:
         )
 
 
+_IMAGES = frozenset({"image_data", "results_apart_own", "tool_result_image"})
+"""Fixtures with an image, which a server without media would read if it had an unknown type."""
+
+
 @pytest.mark.parametrize("format", fb.FORMATS)
 def test_a_conversation_that_a_server_reads_only_in_part_loses_nothing_else(format: Any) -> None:
     """The list is then replaced as a whole, and the encoder may have moved instructions and tools between it and other fields."""
@@ -164,7 +168,7 @@ def test_a_conversation_that_a_server_reads_only_in_part_loses_nothing_else(form
     samples = [sample for sample in shipped(format, "request") if isinstance(sample.body.get(field), list)]
     breaches: list[str] = []
     for sample in [*samples, *_other_fields(format)]:
-        if sample.id.split("-")[1] not in BY_VALUE:
+        if sample.id.split("-")[1] not in BY_VALUE.keys() | _IMAGES:
             body = sample.body | {field: [*sample.body[field], *turns]}
             breaches += _breaches(replace(sample, body=body), target, by_value=False)
 

@@ -126,9 +126,9 @@ def _indexes_in(raw: list[Any], before: list[Any], path: str) -> list[int] | Non
 
     ``raw`` may also have items that the encoder does not write, if no written item is of the same kind.
     """
-    expected, found = _identities(before, path), _identities(raw, path)
-    indexes = [index for index, identity in enumerate(found) if identity in expected]
-    return indexes if [found[index] for index in indexes] == expected else None
+    expected, present = _identities(before, path), _identities(raw, path)
+    indexes = [index for index, identity in enumerate(present) if identity in expected]
+    return indexes if [present[index] for index in indexes] == expected else None
 
 
 def _removed_from(indexes: list[int], before: list[Any], after: list[Any]) -> set[int] | None:

@@ -115,6 +115,8 @@ class _Adaptation:
         patterns = self._rules.rejects_nested if self._rules is not None else ()
         pointers = [pointer for pattern in sorted(patterns) for pointer in _matches(self._raw, pattern.split("/"), "")]
         for pointer in pointers:
+            if any(loss.code in _OF_TARGET and loss.path.startswith(f"{pointer}/") for loss in self._noted.losses):
+                continue  # each of its items is in the report
             node = ir.Opaque(format=self._format.name, raw=resolve(self._raw, pointer)[1], src=pointer)
             losses.dropped(node, code="rejected_by_server")
         return pointers

@@ -44,7 +44,7 @@ GENERATE_CONTENT: Mapping[str, DialectRules] = {
         tool_combination_flag=False,
         whole_count_requests=False,
         rejects=frozenset({"store"}),
-        rejects_nested=frozenset({"generationConfig/enableEnhancedCivicAnswers"}),
+        rejects_nested=frozenset({"generationConfig/enableEnhancedCivicAnswers", "tools/*/mcpServers"}),
         server_tools=_SHARED_TOOLS | {"exaAiSearch", "parallelAiSearch", "retrieval"},
         sources=sources_of_fields(
             {

@@ -422,10 +422,27 @@ def check_call_ids(body: JsonObject, _facts: Facts) -> Failure | None:
     return None
 
 
-def check_labels(body: JsonObject, _facts: Facts) -> Failure | None:
-    """Reject labels."""
-    message = 'Invalid JSON payload received. Unknown name "labels": Cannot find field.'
-    return _google("labels", message) if "labels" in body else None
+def no_nested_fields(source: str, *fields: str) -> Rule:
+    """Return a rule for one of Google's servers, without fields of the other. ``fields``: keys with slashes; ``*`` is any item."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        for field in fields:
+            if any(value is not None for value in _values_at(body, field.split("/"))):
+                name = field.rpartition("/")[2]
+                return _google(field, f'Invalid JSON payload received. Unknown name "{name}": Cannot find field.')
+        return None
+
+    return Rule("unknown_name", f"{', '.join(fields)}", source, check)
+
+
+def _values_at(value: Any, steps: list[str]) -> Iterator[Any]:
+    if not steps:
+        yield value
+    elif steps[0] == "*" and isinstance(value, list):
+        for item in value:
+            yield from _values_at(item, steps[1:])
+    elif isinstance(value, dict) and steps[0] in value:
+        yield from _values_at(value[steps[0]], steps[1:])
 
 
 def _items(body: JsonObject) -> list[JsonObject]:

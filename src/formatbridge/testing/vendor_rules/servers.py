@@ -21,7 +21,6 @@ from formatbridge.testing.vendor_rules.server_checks import (
     check_encrypted_content,
     check_instructions_first,
     check_integer_logprobs,
-    check_labels,
     check_minimax_instructions,
     check_mistral_end,
     check_mistral_ids,
@@ -45,6 +44,7 @@ from formatbridge.testing.vendor_rules.server_checks import (
     no_items_of_openai,
     no_keys,
     no_keys_of_tools,
+    no_nested_fields,
     no_nulls,
     no_system_turns,
     no_tool_types,
@@ -549,9 +549,36 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
         "generate_content": (
             Rule("call_id", "an `id` of a call or of a result", "vercel/ai#15664, pydantic/pydantic-ai#5081", check_call_ids),
             Rule("tool_combination_flag", "`includeServerSideToolInvocations`", "vercel/ai#14655", check_combination_flag),
+            no_nested_fields(
+                "googleapis/python-genai, google/genai/models.py, _to_vertex",
+                "store",
+                "tools/*/fileSearch",
+                "tools/*/mcpServers",
+                "generationConfig/enableEnhancedCivicAnswers",
+            ),
         ),
     },
-    "gemini": {"generate_content": (Rule("labels", "`labels`", "Portkey-AI/gateway#984", check_labels),)},
+    "gemini": {
+        "generate_content": (
+            no_nested_fields("Portkey-AI/gateway#984", "labels"),
+            no_nested_fields(
+                "googleapis/python-genai, google/genai/models.py, _to_mldev",
+                "modelArmorConfig",
+                "safetySettings/*/method",
+                "tools/*/retrieval",
+                "tools/*/enterpriseWebSearch",
+                "tools/*/parallelAiSearch",
+                "tools/*/exaAiSearch",
+                "tools/*/googleSearch/excludeDomains",
+                "tools/*/googleSearch/blockingConfidence",
+                "generationConfig/audioTimestamp",
+                "generationConfig/routingConfig",
+                "generationConfig/modelConfig",
+                "generationConfig/imageConfig/personGeneration",
+                "toolConfig/functionCallingConfig/streamFunctionCallArguments",
+            ),
+        )
+    },
 }
 """The rules by the name of a dialect and by format. A format without rules is read as its vendor reads it."""
 
