@@ -60,7 +60,7 @@ def test_an_explanation_names_the_server_and_the_limits_of_the_model() -> None:
     assert "Settings: max_tokens: 64000" in lines
     assert lines[-5:] == [
         "Left out:",
-        "  - /messages/*/content/*: the model does not support this kind of media (the request no longer means the same)",
+        "  - /messages/*/content/* (image_url): the model does not support this kind of media (the request no longer means the same)",
         "  - /seed = 7: the model does not accept it (the answer may differ)",
         "Changed: /max_completion_tokens = 90000 becomes 64000: more than the model can write (no effect on the answer)",
         "Added: nothing",

@@ -215,13 +215,25 @@ def _settings(request: ir.Request, format: FormatSpec) -> Iterator[str]:
 def _group_line(group: LossGroup) -> str:
     """Describe the place, the value, the reason and the effect of losses that have these in common."""
     place = group.pattern or "the body"
+    name = _name_of(group.example.before)
     if group.count > 1:
-        place = f"{place}, {group.count} times"
+        place = f"{place}, {group.count} times{f', such as {name}' if name else ''}"
+    elif name:
+        place = f"{place} ({name})"
     elif _is_short(group.example.before):
         after = group.example.after
         becomes = f" becomes {_shortened(after)}" if group.kind == "changed" and _is_short(after) else ""
         place = f"{place} = {_shortened(group.example.before)}{becomes}"
     return f"{place}: {group.why} ({_EFFECTS[group.severity]})"
+
+
+def _name_of(value: Any) -> str:
+    """Return the type of an object, and the name of a tool: ``web_search_20260318``, ``function now``. Empty for other values."""
+    if not isinstance(value, dict):
+        return ""
+    function = value.get("function")
+    words = (value.get("type"), value.get("name"), function.get("name") if isinstance(function, dict) else None)
+    return " ".join(dict.fromkeys(word for word in words if isinstance(word, str) and _is_short(word)))
 
 
 def _is_short(value: Any) -> bool:

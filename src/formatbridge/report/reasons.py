@@ -73,7 +73,7 @@ REASONS: Mapping[str, str] = {
     "batch_model": "a batch names its model outside its lines",
     "rejected_by_server": "{server} rejects it",
     "ignored_by_server": "{server} ignores it",
-    "unsupported_by_server": "{server} has no such value",
+    "unsupported_by_server": "{server} does not support it",
     "server_limit": "more than {server} accepts",
     "not_portable": "depends on state of the source's server",
 }

@@ -89,7 +89,7 @@ def _adapt_settings(request: ir.Request, spec: FormatSpec, rules: DialectRules, 
     for name, (least, most) in rules.ranges.items():
         number = settings.get(name)
         if number is not None and not least <= number <= most:
-            settings[name] = losses.changed(request, name, min(max(number, least), most), _LIMIT)
+            settings[name] = losses.changed(request, name, min(max(number, least), most), "out_of_range")
     return replace(request, settings=settings) if settings != request.settings else request  # type: ignore[arg-type]  # the same keys
 
 
