@@ -119,6 +119,8 @@ class DialectRules:
     """The number of stop sequences that the server accepts; None: as the format."""
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """Settings to the smallest and the largest number that the server accepts, such as ``temperature``; another becomes the nearest."""
+    letter_first: bool = False
+    """Whether the name of a tool must start with a letter; otherwise as the format."""
     longest_tool_name: int | None = None
     """The maximum length of a tool name in characters; None: as the format."""
     call_id_length: int | None = None

@@ -490,3 +490,29 @@ def test_the_server_of_vertex_rejects_a_whole_request_in_a_token_count(dialect: 
     )
 
     assert relay.handle_request(request).status_code == status
+
+
+@pytest.mark.parametrize(("name", "written"), [("21st_magic", "f_21st_magic"), ("_now", "f__now"), ("now", "now")])
+def test_a_tool_gets_a_name_that_starts_with_a_letter(name: str, written: str) -> None:
+    """Moonshot rejects others; the answer has the name of the caller again."""
+    body = {"model": "m", "max_tokens": 9, "messages": [_USER], "tools": [{"name": name, "input_schema": {"type": "object"}}]}
+    call = {"id": "c1", "type": "function", "function": {"name": written, "arguments": "{}"}}
+    message = {"role": "assistant", "content": None, "tool_calls": [call]}
+    answer = {"id": "1", "model": "m", "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]}
+
+    converted = fb.convert_request(body, source="messages", target=fb.Target("chat_completions", dialect="moonshot"))
+    returned = fb.convert_response(answer, source="chat_completions", target="messages", request=converted)
+
+    assert converted.body["tools"][0]["function"]["name"] == written
+    assert [loss.code for loss in converted.losses] == (["renamed"] if name != written else [])
+    assert returned.body["content"][0]["name"] == name
+
+
+def test_parameters_that_the_server_ignores_are_reported() -> None:
+    """DeepSeek's documentation does not have them."""
+    sent = {"n": 2, "seed": 1, "logit_bias": {"5": 1}, "verbosity": "low", "service_tier": "flex", "temperature": 0.5}
+
+    converted = _chat(sent, "deepseek")
+
+    assert _settings(converted) == {"temperature": 0.5}
+    assert {loss.path for loss in converted.losses} == {"/n", "/seed", "/logit_bias", "/verbosity", "/service_tier"}

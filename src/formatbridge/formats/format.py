@@ -33,6 +33,8 @@ class ToolRules:
     """The pattern of tool names."""
     longest_name: int
     """The maximum length of tool names."""
+    letter_first: bool = False
+    """Whether tool names must start with a letter."""
     call_id: re.Pattern[str] | None = None
     """The pattern of call ids; None: no restriction."""
     longest_call_id: int | None = None

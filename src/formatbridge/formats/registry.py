@@ -152,6 +152,8 @@ def _with_rules(spec: FormatSpec, rules: DialectRules) -> FormatSpec:
         tools = replace(tools, servers=rules.server_tools)
     if rules.allowed_tools is not None:
         tools = replace(tools, allows=tools.allows if rules.allowed_tools else frozenset())
+    if rules.letter_first:
+        tools = replace(tools, letter_first=True)
     if rules.longest_tool_name is not None:
         tools = replace(tools, longest_name=rules.longest_tool_name)
     spec = replace(spec, excludes_reasoning=forces_call) if rules.forced_call_excludes_reasoning else spec

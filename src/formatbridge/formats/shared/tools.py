@@ -239,7 +239,7 @@ def _server_name(tool: ir.HostedTool, rules: ToolRules) -> str | None:
 
 
 def _is_legal(name: str, rules: ToolRules) -> bool:
-    if len(name) > rules.longest_name:
+    if len(name) > rules.longest_name or (rules.letter_first and not name[:1].isalpha()):
         return False
     return (name.isascii() and name.isidentifier()) or rules.name.fullmatch(name) is not None
 
@@ -363,7 +363,7 @@ def _with_legal_name(name: str, rules: ToolRules) -> str:
     if _is_legal(name, rules):
         return name
     legal = with_legal_letters(name, rules.longest_name)
-    return legal if rules.name.fullmatch(legal) else f"_{legal}"[: rules.longest_name]
+    return legal if _is_legal(legal, rules) else f"{'f_' if rules.letter_first else '_'}{legal}"[: rules.longest_name]
 
 
 def _is_same(new: list[object] | list[ir.Tool] | list[ir.Message] | list[ir.Part], old: object) -> bool:

@@ -139,6 +139,22 @@ def functions_only(source: str, words: Words = _openai, prefix: str | None = Non
     return Rule("tool_type", "a tool that is no function", source, check)
 
 
+def letter_first(source: str, words: Words = _openai) -> Rule:
+    """Return a rule for servers that require a letter at the beginning of the name of a function."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        for index, tool in enumerate(body.get("tools") or ()):
+            name = (tool.get("function") or {}).get("name")
+            if name and not name[0].isalpha():
+                message = (
+                    "function name is invalid, must start with a letter and can contain letters, numbers, underscores, and dashes"
+                )
+                return words(f"tools.{index}.function.name", message)
+        return None
+
+    return Rule("tool_name", "a name of a function that starts with no letter", source, check)
+
+
 def tool_choices(source: str, *choices: str, named: bool = True, words: Words = _openai) -> Rule:
     """Return a rule for servers that have only some tool choices."""
 

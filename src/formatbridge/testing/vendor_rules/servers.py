@@ -39,6 +39,7 @@ from formatbridge.testing.vendor_rules.server_checks import (
     is_document,
     known_efforts,
     known_efforts_of_reasoning,
+    letter_first,
     mistral_error,
     no_fields,
     no_items_of_openai,
@@ -347,6 +348,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             common_roles("earendil-works/pi, detectCompat"),
             not_both("HKUDS/nanobot#3939", "thinking", "reasoning_effort"),
             tool_choices("can1357/oh-my-pi#827", "auto", "none", named=False),
+            letter_first("MoonshotAI/kimi-cli#1773"),
             data_only("platform.kimi.ai/docs/api/chat"),
             reasoning_required(
                 "continuedev/continue#11600", "thinking is enabled but reasoning_content is missing in assistant tool call message"
