@@ -167,9 +167,10 @@ class _Batch:
 
     def _fill(self, target: Target, results: Iterable[tuple[Chunk, Results]]) -> Generator[tuple[int, int, int]]:
         """Write one output. It is published if all of its bodies are converted or recorded as failures."""
-        output = self._open(target)
+        output = self._output_of(target)
         before = self.converted
         try:
+            output.open()
             for chunk, (outcomes, losses) in results:
                 self._write(chunk, outcomes, output, is_indented=self._arguments.pretty and not target.is_lines)
                 self.losses.update(losses)
@@ -191,7 +192,7 @@ class _Batch:
             return ""
         return f"; the same command continues after {self._state.bodies:,} bodies of this output"
 
-    def _open(self, target: Target) -> Output:
+    def _output_of(self, target: Target) -> Output:
         self._state = target.state or State(0, 0, self._failures.size, self._conversion)
         self.skipped += self._state.bodies
         if target.path is None:

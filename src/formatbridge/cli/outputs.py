@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import secrets
 import shutil
 import signal
 import sys
@@ -55,6 +57,9 @@ def handled_signals() -> Iterator[None]:
 class Output(Protocol):
     """Where the bodies of a conversion are written."""
 
+    def open(self) -> None:
+        """Create the file. ``discard`` removes it, also if a signal interrupts this call."""
+
     def write(self, text: bytes) -> None:
         """Write bytes."""
 
@@ -73,14 +78,21 @@ class AtomicFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path.resolve()  # a symbolic link stays one
+        self._shown = path
         self._temporary: Path | None = None
+        self._file: IO[bytes] = io.BytesIO()
+
+    def open(self) -> None:
+        """Create the temporary file."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with _named(path):
+        with _named(self._shown):
             if self.path.exists() and not self.path.is_file():
-                self._file: IO[bytes] = self.path.open("wb")
+                self._file = self.path.open("wb")
                 return
-            descriptor, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.", suffix=".tmp")
-        self._temporary, self._file = Path(name), os.fdopen(descriptor, "wb")
+            # The name is known before the file exists, so that a signal in between leaves no file.
+            self._temporary = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}.tmp")
+            descriptor = os.open(self._temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+        self._file = os.fdopen(descriptor, "wb")
 
     def write(self, text: bytes) -> None:
         """Write bytes to the temporary file."""
@@ -122,14 +134,17 @@ class PartialFile:
 
     def __init__(self, path: Path, state: State | None) -> None:
         self.size = state.size if state else 0
-        self._target = path.resolve()
-        self._target.parent.mkdir(parents=True, exist_ok=True)
+        self._shown, self._target = path, path.resolve()
         self._partial, self._state = _partial_names(path)
-        with _named(path):
-            self._file = self._partial.open("r+b" if state else "wb")
-            if state:
-                self._file.truncate(state.size)
-                self._file.seek(state.size)
+        self._file: IO[bytes] = io.BytesIO()
+
+    def open(self) -> None:
+        """Open the partial file, and remove the bytes after its state."""
+        self._target.parent.mkdir(parents=True, exist_ok=True)
+        with _named(self._shown):
+            self._file = self._partial.open("r+b" if self.size else "wb")
+            self._file.truncate(self.size)
+            self._file.seek(self.size)
 
     def write(self, text: bytes) -> None:
         """Write bytes to the partial file."""
@@ -169,6 +184,9 @@ class PipeOutput:
 
     def __init__(self, *, is_held: bool) -> None:
         self._held = tempfile.SpooledTemporaryFile(_SPOOL_BYTES) if is_held else None  # noqa: SIM115
+
+    def open(self) -> None:
+        """Standard output is open."""
 
     def write(self, text: bytes) -> None:
         """Write bytes; without a temporary file, at once."""
@@ -279,6 +297,7 @@ def opened_output(name: str | None) -> Iterator[Callable[[bytes], None]]:
     output = AtomicFile(Path(name or ""))
     try:
         with handled_signals():
+            output.open()
             yield output.write
             output.commit()
     except BaseException:
