@@ -16,17 +16,7 @@ from pydantic_core import from_json, to_json
 import formatbridge
 from benchmarks import cases_streams, sse, streams_client
 from benchmarks.bodies import MODEL
-from benchmarks.measure import (
-    Effort,
-    Work,
-    exponent,
-    import_times,
-    medians,
-    peak_memory,
-    resident_peak,
-    traced_peak,
-    user_seconds,
-)
+from benchmarks.measure import Effort, Work, exponent, import_times, medians, peak_memory, resident_peak, traced_peak, user_seconds
 from benchmarks.payloads import PAYLOADS, TURNS, Payload, alternating, sized_request
 from benchmarks.peers import PEERS, UnsupportedError
 from benchmarks.rows import BOUNDS, DIRECTIONS, Row, attempt

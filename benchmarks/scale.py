@@ -44,12 +44,7 @@ TARGETS: dict[str, fb.Format | fb.Target] = {
     },
 }
 """The names of targets in the data set, and the targets."""
-ARGUMENTS = {
-    "column": "body",
-    "source": fb.Column("format"),
-    "target": fb.Column("target", TARGETS),
-    "model": fb.Column("model"),
-}
+ARGUMENTS = {"column": "body", "source": fb.Column("format"), "target": fb.Column("target", TARGETS), "model": fb.Column("model")}
 """The arguments of ``fb.convert_table``."""
 PARTITIONS_PER_PROCESS = 8
 
@@ -236,10 +231,7 @@ def run_dask(job: Job) -> Reading:
 
     dask.config.set({"distributed.worker.profile.enabled": False})
     before = Stopwatch()
-    with (
-        LocalCluster(n_workers=job.processes, threads_per_worker=1, dashboard_address=None) as cluster,
-        Client(cluster) as client,
-    ):
+    with LocalCluster(n_workers=job.processes, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
         client.run(_first, job.inputs, job.outputs, 0)
         start, stopwatch = before.read()[0], Stopwatch()
         client.gather(client.map(_convert_file, job.files(), pure=False))

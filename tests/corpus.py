@@ -18,8 +18,7 @@ from formatbridge.ir import FormatName
 FOLDER = Path(os.environ.get("FORMATBRIDGE_CORPUS") or Path(__file__).parents[2] / "shared" / "corpus").resolve()
 
 requires_corpus = pytest.mark.skipif(
-    not (FOLDER / "index.jsonl").is_file(),
-    reason=f"no recorded traffic in {str(FOLDER)!r}; FORMATBRIDGE_CORPUS names the folder",
+    not (FOLDER / "index.jsonl").is_file(), reason=f"no recorded traffic in {str(FOLDER)!r}; FORMATBRIDGE_CORPUS names the folder"
 )
 
 

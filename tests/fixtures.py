@@ -196,12 +196,7 @@ def _read(path: Path, kind: str) -> Fixture:
 def _read_batch(path: Path) -> BatchFixture:
     raw = json.loads(path.read_text(encoding="utf-8"))
     return BatchFixture(
-        stem=path.stem,
-        format=_format_of(path),
-        about=raw["about"],
-        source=raw["source"],
-        model=raw.get("model"),
-        line=raw["line"],
+        stem=path.stem, format=_format_of(path), about=raw["about"], source=raw["source"], model=raw.get("model"), line=raw["line"]
     )
 
 
@@ -221,12 +216,7 @@ def _read_stream(path: Path) -> StreamFixture:
 def _read_invalid(path: Path) -> InvalidFixture:
     raw = json.loads(path.read_text(encoding="utf-8"))
     return InvalidFixture(
-        stem=path.stem,
-        format=_format_of(path),
-        kind=raw["kind"],
-        about=raw["about"],
-        source=raw["source"],
-        payload=_payload(raw),
+        stem=path.stem, format=_format_of(path), kind=raw["kind"], about=raw["about"], source=raw["source"], payload=_payload(raw)
     )
 
 

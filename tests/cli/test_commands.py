@@ -514,11 +514,7 @@ def test_a_body_that_cannot_be_written_is_a_failure(command: tuple[str, ...], re
     ],
 )
 def test_the_error_names_only_missing_options(
-    raw: tuple[str, ...],
-    text: bytes,
-    value: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capfdbinary: pytest.CaptureFixture[bytes],
+    raw: tuple[str, ...], text: bytes, value: str, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     """The message must not ask for an option that the user has passed."""
     _give(monkeypatch, text)

@@ -63,14 +63,7 @@ OPTIONS: dict[str, tuple[str, Any, tuple[str, ...], Callable[[Any], Any], Any, A
         ["hi", "Yes."],
     ),
     "--created": ("response messages chat_completions", SIGNED, ("7",), lambda body: body["created"], 7, 0),
-    "--drop-reasoning": (
-        "response messages chat_completions",
-        SIGNED,
-        (),
-        lambda body: "fb1|" in json.dumps(body),
-        False,
-        True,
-    ),
+    "--drop-reasoning": ("response messages chat_completions", SIGNED, (), lambda body: "fb1|" in json.dumps(body), False, True),
     "--status": (
         "error chat_completions generate_content",
         {"error": {"message": "no"}},

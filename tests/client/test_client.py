@@ -671,16 +671,7 @@ def test_a_cyclic_list_of_models_is_rejected() -> None:
         client.models()
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"headers": ["a"]},
-        {"limits": 5},
-        {"clock": 5},
-        {"on_attempt": 5},
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("wrong", [{"headers": ["a"]}, {"limits": 5}, {"clock": 5}, {"on_attempt": 5}], ids=str)
 def test_a_setting_of_the_wrong_kind_is_refused_at_once(wrong: dict[str, Any]) -> None:
     """The error is raised at the line with the mistake, not in the middle of a call."""
     with pytest.raises(fb.ConfigurationError, match=next(iter(wrong))):

@@ -197,8 +197,7 @@ EVENTLESS = ("empty", "array", "null", "number", "text")
 
 
 @pytest.mark.parametrize(
-    ("body", "stream"),
-    [(body, False) for body in UNEXPECTED] + [(body, True) for body in UNEXPECTED if body not in EVENTLESS],
+    ("body", "stream"), [(body, False) for body in UNEXPECTED] + [(body, True) for body in UNEXPECTED if body not in EVENTLESS]
 )
 def test_a_success_that_is_no_answer_is_an_error(body: str, stream: bool) -> None:
     """A relay that fails with status 200 must not give an empty answer to the caller."""

@@ -521,10 +521,7 @@ def test_an_echo_of_the_key_in_an_error_is_masked(
     error = json.dumps({"error": {"message": f"bad key {RELAY_KEY}", "code": RELAY_KEY}}).encode()
     answer = httpx.Response(status, content=error, headers={"content-type": "application/json", "x-debug": RELAY_KEY})
     app = fb.Gateway(
-        "https://relay.test",
-        RELAY_KEY,
-        via=via,
-        http_client=httpx.AsyncClient(transport=httpx.MockTransport(lambda _: answer)),
+        "https://relay.test", RELAY_KEY, via=via, http_client=httpx.AsyncClient(transport=httpx.MockTransport(lambda _: answer))
     )
 
     reply = post(app, format, is_streaming=is_streaming, headers=CALLER_HEADERS)

@@ -55,10 +55,7 @@ def test_the_javascript_sdks_get_the_same_answers(via: fb.Format, pytestconfig: 
     """The same for programs in JavaScript."""
     place = installed(pytestconfig, "ask_gateway.mjs")
 
-    with (
-        relay_served("Rome is sunny.", api_key=RELAY_KEY) as relay,
-        served(fb.Gateway(relay.base_url, RELAY_KEY, via=via)) as url,
-    ):
+    with relay_served("Rome is sunny.", api_key=RELAY_KEY) as relay, served(fb.Gateway(relay.base_url, RELAY_KEY, via=via)) as url:
         ran = subprocess.run(
             ["node", str(place / "ask_gateway.mjs"), url, CALLER_KEY], capture_output=True, timeout=60, check=False
         )
@@ -207,10 +204,7 @@ def test_many_streams_at_once_are_kept_apart() -> None:
 
             return list(await asyncio.gather(*map(one, range(60))))
 
-    with (
-        relay_served(ANSWER, api_key=RELAY_KEY) as relay,
-        served(fb.Gateway(relay.base_url, RELAY_KEY, via="messages")) as url,
-    ):
+    with relay_served(ANSWER, api_key=RELAY_KEY) as relay, served(fb.Gateway(relay.base_url, RELAY_KEY, via="messages")) as url:
         assert asyncio.run(ask(url)) == [f"m{number}" for number in range(60)]
 
 

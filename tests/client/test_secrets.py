@@ -75,10 +75,7 @@ def test_a_key_as_a_member_name_is_hidden() -> None:
         failed = {"type": "error", "error": {"type": "api_error", "message": "no"}}
         return httpx.Response(200, content=b"".join(b"data: %b\n\n" % json.dumps(each).encode() for each in (message, failed)))
 
-    with (
-        pytest.raises(fb.StreamFailedError) as caught,
-        _client(serve).stream(REQUEST, "messages") as stream,
-    ):
+    with pytest.raises(fb.StreamFailedError) as caught, _client(serve).stream(REQUEST, "messages") as stream:
         stream.response()
 
     assert caught.value.partial is not None

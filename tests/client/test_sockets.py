@@ -31,10 +31,7 @@ def relay() -> Iterator[FakeRelay]:
 @every_pair
 def test_a_client_gets_the_scripted_answer_over_a_socket(format: fb.Format, via: fb.Format, library: str, relay: FakeRelay) -> None:
     """As an answer and as a stream."""
-    with (
-        LIBRARIES[library].Client() as http_client,
-        fb.Client(relay.base_url, relay.api_key, http_client=http_client) as client,
-    ):
+    with LIBRARIES[library].Client() as http_client, fb.Client(relay.base_url, relay.api_key, http_client=http_client) as client:
         whole = client.send(request_of(format, is_streaming=False), format, via)
         with client.stream(request_of(format, is_streaming=True), format, via) as stream:
             streamed = stream.response()

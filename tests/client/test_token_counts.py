@@ -173,10 +173,7 @@ def test_a_relay_without_the_path_cannot_count() -> None:
 @pytest.mark.parametrize("result", [-1, 1.5, True, None])
 def test_a_function_that_returns_no_count_is_a_configuration_error(result: Any) -> None:
     """A function that returns the tokens themselves is a common mistake."""
-    with (
-        client_of(relay_of(), count_tokens=lambda _: result) as client,
-        pytest.raises(fb.ConfigurationError, match="a number of"),
-    ):
+    with client_of(relay_of(), count_tokens=lambda _: result) as client, pytest.raises(fb.ConfigurationError, match="a number of"):
         client.count_tokens(BODIES["messages"], "messages", "chat_completions")
 
 

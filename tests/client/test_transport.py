@@ -417,10 +417,7 @@ def test_a_whole_answer_can_be_read_raw(library: Any, status: int) -> None:
                 response.headers["content-length"],
             )
 
-    with (
-        library.Client(transport=transport) as client,
-        client.stream("POST", VENDOR + path, json=BODIES["responses"]) as response,
-    ):
+    with library.Client(transport=transport) as client, client.stream("POST", VENDOR + path, json=BODIES["responses"]) as response:
         raw = b"".join(response.iter_raw())
 
     assert response.status_code == status
@@ -569,8 +566,7 @@ def test_redirects_without_end_end() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "text"),
-    [(b"<html>", "is HTML or XML"), (b"", "is empty"), (b"[]", "is a"), (b'{"a":1}', "is no answer")],
+    ("content", "text"), [(b"<html>", "is HTML or XML"), (b"", "is empty"), (b"[]", "is a"), (b'{"a":1}', "is no answer")]
 )
 def test_what_is_no_answer_is_an_error(content: bytes, text: str) -> None:
     """A status of 200 is no proof of an answer."""

@@ -113,11 +113,7 @@ def test_a_page_in_the_place_of_a_stream_is_an_error(page: bytes, text: str, is_
 
 BEGUN = json.dumps({"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [
     {"index": 0, "delta": {"content": "Hi"}, "finish_reason": None}]}).encode()  # fmt: skip
-NONSENSE = {
-    "no JSON": f"data: {RELAY_KEY}\n\n",
-    "no object": f'data: "{RELAY_KEY}"\n\n',
-    "the last of all": f'data: "{RELAY_KEY}"',
-}
+NONSENSE = {"no JSON": f"data: {RELAY_KEY}\n\n", "no object": f'data: "{RELAY_KEY}"\n\n', "the last of all": f'data: "{RELAY_KEY}"'}
 MALFORMED = {
     "a wrong index": f'data: {{"choices": [{{"index": "{RELAY_KEY}", "delta": {{}}}}]}}\n\n',
     "a wrong member": f'data: {{"choices": [{{"index": 0, "delta": "{RELAY_KEY}"}}]}}\n\n',

@@ -186,7 +186,7 @@ CHAT: dict[str, dict[str, object]] = {
         "thinking": {"type": "enabled"},
     },
     "thoughts as blocks in the history": {
-        "messages": [USER, {"role": "assistant", "content": "a", "thinking_blocks": [{"type": "thinking", "thinking": "b"}]}, USER],
+        "messages": [USER, {"role": "assistant", "content": "a", "thinking_blocks": [{"type": "thinking", "thinking": "b"}]}, USER]
     },
     "a system message first": {
         "messages": [{"role": "system", "content": [{"type": "text", "text": "s", "cache_control": {"type": "ephemeral"}}]}, USER]

@@ -172,10 +172,7 @@ def test_the_table_of_litellm_gives_facts_of_chat_models_only() -> None:
             {"litellm_provider": "openai", "supports_low_reasoning_effort": False, "supports_xhigh_reasoning_effort": True},
             ("effort", ("medium", "high", "xhigh"), None),
         ),
-        (
-            {"litellm_provider": "moonshot", "reasoning_effort_levels": ["none", "high"]},
-            ("effort", ("none", "high"), None),
-        ),
+        ({"litellm_provider": "moonshot", "reasoning_effort_levels": ["none", "high"]}, ("effort", ("none", "high"), None)),
         ({"litellm_provider": "openai", "supports_reasoning": False}, ("none", (), None)),
     ],
 )

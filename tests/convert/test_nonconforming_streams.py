@@ -34,10 +34,7 @@ def _delta(text: str, **more: Any) -> dict[str, Any]:
         pytest.param([_delta('{"a":'), _delta("1}")], id="deltas alone"),
         pytest.param([_delta('{"a":'), _delta("", type="response.function_call_arguments.done", arguments='{"a":1}')], id="whole"),
         pytest.param(
-            [
-                {"type": "response.output_item.added", "output_index": 0, "item": NAMELESS},
-                _delta('{"a":1}'),
-            ],
+            [{"type": "response.output_item.added", "output_index": 0, "item": NAMELESS}, _delta('{"a":1}')],
             id="announced without its name",
         ),
     ],

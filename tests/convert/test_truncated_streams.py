@@ -29,7 +29,7 @@ _LAST_EVENTS: dict[str, list[JsonObject]] = {
             "choices": [{"index": 0, "delta": {"content": "Hello"}, "x_choice": 1}],
             "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10},
             "x_answer": 1,
-        },
+        }
     ],
     "messages": [
         {
@@ -66,7 +66,7 @@ _LAST_EVENTS: dict[str, list[JsonObject]] = {
             "candidates": [{"content": {"role": "model", "parts": [{"text": "Hello"}]}, "index": 0, "x_choice": 1}],
             "usageMetadata": {"promptTokenCount": 7, "candidatesTokenCount": 3, "totalTokenCount": 10},
             "x_answer": 1,
-        },
+        }
     ],
 }
 """The first events of an answer, with an unknown field in the answer, and in its choice if that is a separate object."""

@@ -81,11 +81,7 @@ def delta(at: int, item: JsonObject, text: str) -> JsonObject:
 
 def noted(at: int, item: JsonObject, number: int) -> JsonObject:
     place = {"item_id": item["id"], "output_index": at, "content_index": 0, "annotation_index": number}
-    return {
-        "type": "response.output_text.annotation.added",
-        **place,
-        "annotation": item["content"][0]["annotations"][number],
-    }
+    return {"type": "response.output_text.annotation.added", **place, "annotation": item["content"][0]["annotations"][number]}
 
 
 def done(at: int, item: JsonObject) -> JsonObject:

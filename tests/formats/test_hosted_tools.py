@@ -59,10 +59,7 @@ def test_a_code_execution_has_its_reported_result(run: dict[str, Any], codes: li
 
 @pytest.mark.parametrize(
     ("name", "body", "error"),
-    [
-        ("code_execution", {"code": "1/0"}, "code_execution_tool_result"),
-        ("web_search", {"query": "q"}, "web_search_tool_result"),
-    ],
+    [("code_execution", {"code": "1/0"}, "code_execution_tool_result"), ("web_search", {"query": "q"}, "web_search_tool_result")],
 )
 def test_a_server_tool_that_failed_is_no_success(name: str, body: dict[str, Any], error: str) -> None:
     """The server had no machine to run the code on, or too many searches; an application must not show a success."""

@@ -49,11 +49,7 @@ CASES = [
         target="messages",
         facts=fb.ModelFacts(output_limit=64_000, reasoning="budget", efforts=LOW_TO_HIGH),
         request={"reasoning_effort": "low"},
-        expected={
-            "max_tokens": 64_000,
-            "thinking": {"type": "enabled", "budget_tokens": 1024},
-            "output_config": {"effort": "low"},
-        },
+        expected={"max_tokens": 64_000, "thinking": {"type": "enabled", "budget_tokens": 1024}, "output_config": {"effort": "low"}},
         losses={},
     ),
     Case(

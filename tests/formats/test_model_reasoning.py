@@ -215,12 +215,7 @@ def _with_effort_of_message(target: Any, facts: fb.ModelFacts, effort: str) -> f
 
 
 @pytest.mark.parametrize(
-    ("facts", "effort", "expected"),
-    [
-        (OPUS_4_6, "xhigh", "high"),
-        (OPUS_4_6, "max", "max"),
-        (FABLE_5, "none", "low"),
-    ],
+    ("facts", "effort", "expected"), [(OPUS_4_6, "xhigh", "high"), (OPUS_4_6, "max", "max"), (FABLE_5, "none", "low")]
 )
 def test_an_effort_from_a_message_on_becomes_one_that_the_model_has(facts: fb.ModelFacts, effort: str, expected: str) -> None:
     """An agent that raises the effort in the middle of a conversation does not know the efforts of each model."""

@@ -28,15 +28,13 @@ FILES_OF_ONE_PACKAGE = {
     "stream_reasoning": "chat_completions: reasoning is in three fields that repeat one another",
 }
 
-FILES_THAT_ONE_PACKAGE_LACKS = {
-    "counts": "chat_completions: the vendor's server counts tokens in the format of Responses only",
-}
+FILES_THAT_ONE_PACKAGE_LACKS = {"counts": "chat_completions: the vendor's server counts tokens in the format of Responses only"}
 
 DIFFERENCES: dict[str, dict[str, str]] = {
     "citations": {
         "messages: a stream sends single citations, and search results are cited with their text": (
             " decode_citation encode_citation encode_citations encode_cited_text"
-        ),
+        )
     },
     "content": {
         "chat_completions: servers with a dialect read cache marks, which the format does not have": " encode_cache_control",
@@ -111,10 +109,10 @@ DIFFERENCES: dict[str, dict[str, str]] = {
     "batch": {
         "chat_completions, responses: OpenAI has one layout for all endpoints, in ``shared/batch_lines.py``": (
             "decode_batch_line encode_batch_request encode_batch_response encode_batch_error encode_batch_unprocessed"
-        ),
+        )
     },
     "stream_state": {
-        "responses: events of annotations and of parts have their own state": "decode_annotation_event decode_opening_part",
+        "responses: events of annotations and of parts have their own state": "decode_annotation_event decode_opening_part"
     },
     "tool_calls": {
         "generate_content: a call in an answer is written as in a request": "encode_answer_call",

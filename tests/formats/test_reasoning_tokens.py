@@ -296,13 +296,7 @@ def test_a_token_returns_to_its_part_or_is_reported(parts: list[dict[str, Any]],
 @pytest.mark.parametrize("caller", ["messages", "responses"])
 @pytest.mark.parametrize(
     "parts",
-    [
-        [ONE | SIGNED, TWO],
-        [ONE | SIGNED, TWO, F],
-        [ONE, TWO | SIGNED],
-        [ONE | SIGNED, TWO | SIGNED],
-        [F, G, EMPTY | SIGNED],
-    ],
+    [[ONE | SIGNED, TWO], [ONE | SIGNED, TWO, F], [ONE, TWO | SIGNED], [ONE | SIGNED, TWO | SIGNED], [F, G, EMPTY | SIGNED]],
 )
 def test_a_text_with_a_token_stays_apart_from_the_text_after_it(
     parts: list[dict[str, Any]], caller: fb.Format, streams: bool

@@ -29,7 +29,7 @@ ANSWERS: dict[tuple[str, str], dict[str, Any]] = {
         ]
     },
     ("generate_content", "detail of a call"): {
-        "reasoning_details": [_detail("encrypted", "google-gemini-v1", data="dG9r", id="c1")],
+        "reasoning_details": [_detail("encrypted", "google-gemini-v1", data="dG9r", id="c1")]
     },
     ("generate_content", "call"): {"tool_calls": [CALL | {"extra_content": {"google": {"thought_signature": "dG9r"}}}]},
     ("generate_content", "call of vertex"): {"tool_calls": [CALL | {"extra_content": {"vertex": {"thought_signature": "dG9r"}}}]},

@@ -165,9 +165,7 @@ DEFINITIONS = {"A": _object(a=A), "Loop": {"anyOf": [{"$ref": "#/$defs/Loop"}, _
             id="references, one of which leads back to itself",
         ),
         pytest.param(
-            {"anyOf": [_object(a=A), {"type": "null"}, {"type": "string"}]},
-            _object(a=A),
-            id="members that are no object",
+            {"anyOf": [_object(a=A), {"type": "null"}, {"type": "string"}]}, _object(a=A), id="members that are no object"
         ),
         pytest.param(
             {"anyOf": [_object(a=A) | {"additionalProperties": False}, _object(b=B) | {"additionalProperties": False}]},

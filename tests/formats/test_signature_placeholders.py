@@ -81,11 +81,7 @@ def test_a_placeholder_that_is_read_is_no_token_and_no_loss(word: str, target: f
     """Clients send one of two texts, or its base64."""
     call = {"functionCall": {"id": "a", "name": "f", "args": {}}, "thoughtSignature": word}
     result = {"functionResponse": {"id": "a", "name": "f", "response": {"output": "x"}}}
-    contents = [
-        {"role": "user", "parts": [{"text": "q"}]},
-        {"role": "model", "parts": [call]},
-        {"role": "user", "parts": [result]},
-    ]
+    contents = [{"role": "user", "parts": [{"text": "q"}]}, {"role": "model", "parts": [call]}, {"role": "user", "parts": [result]}]
     bare = [contents[0], {"role": "model", "parts": [{"functionCall": call["functionCall"]}]}, contents[2]]
 
     converted = fb.convert_request({"contents": contents}, source="generate_content", target=target, model="m")

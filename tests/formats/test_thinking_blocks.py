@@ -186,11 +186,7 @@ _OF_BLOCKS: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str | None]], 
         [_FIRST, ("", "S2")],
         [],
     ),
-    "text, then blocks that say something else": (
-        [_reasoning_delta("First."), _block("Then.")],
-        [("First.", None)],
-        [_BLOCKS],
-    ),
+    "text, then blocks that say something else": ([_reasoning_delta("First."), _block("Then.")], [("First.", None)], [_BLOCKS]),
     "a block with a blank line ahead": (
         [_reasoning_delta("First.") | _WHOLE, _twice("\n\nThen."), _block("", "S2")],
         [_FIRST, ("\n\nThen.", "S2")],

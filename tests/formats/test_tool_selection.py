@@ -87,12 +87,7 @@ DRAW = {"type": "image_generation"}
         ([_function("web_search")], [], SEARCH, ("impossible", "server_tool")),
         ([_function("f")], [], {"type": "function", "name": "g"}, ("lossy", "without_tools")),
     ],
-    ids=[
-        "of the server's, nowhere",
-        "among those of a turn",
-        "like a function's name",
-        "a function, nowhere",
-    ],
+    ids=["of the server's, nowhere", "among those of a turn", "like a function's name", "a function, nowhere"],
 )
 def test_an_omitted_tool_is_not_forced(
     tools: list[dict[str, Any]], added: list[dict[str, Any]], choice: dict[str, Any], loss: tuple[str, str]

@@ -108,10 +108,7 @@ def test_cache_writes_are_no_count_in_formats_without_them() -> None:
     converted = fb.convert_response(body | {"stop_sequence": None, "usage": usage}, source="messages", target="generate_content")
 
     written = {loss.path: (loss.kind, loss.after) for loss in converted.losses if "cache_creation" in loss.path}
-    assert written == {
-        "/usage/cache_creation": ("changed", None),
-        "/usage/cache_creation_input_tokens": ("changed", None),
-    }
+    assert written == {"/usage/cache_creation": ("changed", None), "/usage/cache_creation_input_tokens": ("changed", None)}
 
 
 USAGES: dict[str, tuple[str, dict[str, Any]]] = {

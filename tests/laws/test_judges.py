@@ -179,10 +179,7 @@ ACCEPTED: dict[str, tuple[str, Body]] = {
             message({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}, role="assistant")
         ),
     ),
-    "a thinking level in capitals": (
-        "generate_content",
-        generate(generationConfig={"thinkingConfig": {"thinkingLevel": "XHIGH"}}),
-    ),
+    "a thinking level in capitals": ("generate_content", generate(generationConfig={"thinkingConfig": {"thinkingLevel": "XHIGH"}})),
     "a thinking level in small letters": (
         "generate_content",
         generate(generationConfig={"thinkingConfig": {"thinkingLevel": "low"}}),

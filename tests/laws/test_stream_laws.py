@@ -110,9 +110,7 @@ def test_streamed_or_whole_it_is_the_same_answer(source: fb.Format, target: fb.F
     assert [breach for breach in breaches if breach] == []
 
 
-FOLDED_OTHERWISE = {
-    "stream-late_in_last_event-responses": "its last event continues a text after other items were written",
-}
+FOLDED_OTHERWISE = {"stream-late_in_last_event-responses": "its last event continues a text after other items were written"}
 """Streams whose accumulated answer differs from their events, and why."""
 
 

@@ -35,10 +35,7 @@ def test_the_batch_is_converted_and_failed_lines_are_kept_apart(tmp_path: Path) 
     ran = _run("batch.py", str(source), str(target), "--source", "chat_completions", "--target", "messages")
 
     assert (ran.returncode, ran.stderr) == (1, "")
-    assert ran.stdout.splitlines() == [
-        "/body/seed lossy dropped: the target has no place for it",
-        "1 converted, 1 failed",
-    ]
+    assert ran.stdout.splitlines() == ["/body/seed lossy dropped: the target has no place for it", "1 converted, 1 failed"]
     assert json.loads(target.read_text(encoding="utf-8"))["params"]["messages"] == TURN
     failed = json.loads((tmp_path / "anthropic.jsonl.failed").read_text(encoding="utf-8"))
     assert (failed["line"], failed["custom_id"]) == (2, None)

@@ -88,8 +88,7 @@ def test_the_glossary_has_one_sentence_for_each_word() -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["a body in plain text", 'the error "not found"', "`own` is a field", "404 Not Found", "recorded traffic"],
+    "text", ["a body in plain text", 'the error "not found"', "`own` is a field", "404 Not Found", "recorded traffic"]
 )
 def test_ordinary_words_are_accepted(text: str) -> None:
     """A check with false positives is switched off."""

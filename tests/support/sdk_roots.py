@@ -8,12 +8,7 @@ from pydantic import ConfigDict, create_model
 
 from tests.support import sdk_types
 
-SDKS = {
-    "chat_completions": "openai",
-    "messages": "anthropic",
-    "responses": "openai",
-    "generate_content": "google.genai",
-}
+SDKS = {"chat_completions": "openai", "messages": "anthropic", "responses": "openai", "generate_content": "google.genai"}
 """The package with the types of each format."""
 
 KINDS = ("request", "response", "error", "models")

@@ -131,10 +131,7 @@ def _model_field(name: str, info: FieldInfo, hint: Any) -> Field:
     choices = validation.choices if isinstance(validation, AliasChoices) else [validation, info.alias]
     aliases = [choice for choice in choices if isinstance(choice, str)]
     return Field(
-        name=aliases[0] if aliases else name,
-        names=frozenset((name, *aliases)),
-        annotation=hint,
-        is_required=info.is_required(),
+        name=aliases[0] if aliases else name, names=frozenset((name, *aliases)), annotation=hint, is_required=info.is_required()
     )
 
 

@@ -195,10 +195,7 @@ def test_a_truncated_stream_fails_the_span_and_keeps_the_partial_answer(via: fb.
 
 def test_a_stream_that_its_caller_closes_early_is_cancelled(spans: Spans) -> None:
     """A user stops the answer; the span has the part that arrived."""
-    with (
-        client_of(spans, relay_of()) as client,
-        client.stream(body_of("requests", "messages"), "messages") as stream,
-    ):
+    with client_of(spans, relay_of()) as client, client.stream(body_of("requests", "messages"), "messages") as stream:
         next(iter(stream))
 
     span = spans.one()

@@ -156,21 +156,13 @@ NAMED: list[tuple[type[BaseModel], dict[str, Any], dict[str, Any]]] = [
         {"type": "message_stop", "invocation_metrics": {}},
         {"type": "message_stop", "amazon-bedrock-invocationMetrics": {}},
     ),
-    (
-        chat_completions.JsonSchemaFormat,
-        {"type": "json_schema", "schema_": {}},
-        {"type": "json_schema", "schema": {}},
-    ),
+    (chat_completions.JsonSchemaFormat, {"type": "json_schema", "schema_": {}}, {"type": "json_schema", "schema": {}}),
     (
         responses.JsonSchemaFormat,
         {"type": "json_schema", "name": "n", "schema_": {}},
         {"type": "json_schema", "name": "n", "schema": {}},
     ),
-    (
-        responses.FunctionTool,
-        {"type": "function", "name": "f", "async_": True},
-        {"type": "function", "name": "f", "async": True},
-    ),
+    (responses.FunctionTool, {"type": "function", "name": "f", "async_": True}, {"type": "function", "name": "f", "async": True}),
     (responses.CustomTool, {"type": "custom", "name": "f", "async_": True}, {"type": "custom", "name": "f", "async": True}),
     (
         responses.FunctionCall,

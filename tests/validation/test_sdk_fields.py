@@ -41,9 +41,7 @@ KNOWN_EXTRAS: dict[str, str] = {
 }
 """Fields of an SDK's types that the wire models leave out, each with its reason."""
 
-FREE_FORM: dict[str, str] = {
-    "messages.FunctionTool.input_schema": "a JSON Schema, never looked into",
-}
+FREE_FORM: dict[str, str] = {"messages.FunctionTool.input_schema": "a JSON Schema, never looked into"}
 """Places that an SDK types and the wire models leave free, each with its reason."""
 
 Roots = Iterator[tuple[str, Any]]
@@ -253,10 +251,7 @@ class Untyped(Wire):
     [
         (Whole, []),
         (LacksField, ["Deaf.text: unknown field"]),
-        (
-            LacksMember,
-            ["LacksMember.parts(type=image): no such member", "LacksMember.parts(type=image_v2): no such member"],
-        ),
+        (LacksMember, ["LacksMember.parts(type=image): no such member", "LacksMember.parts(type=image_v2): no such member"]),
         (LacksTag, ["LacksTag.parts(type=image_v2): no such member"]),
         (LacksNull, ["Strict.text: takes no null"]),
         (LacksArray, ["LacksArray.parts: takes no array"]),

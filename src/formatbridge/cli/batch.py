@@ -23,16 +23,7 @@ from typing import NamedTuple
 import formatbridge as fb
 from formatbridge.cli.conversions import Conversion, check_kind
 from formatbridge.cli.inputs import STDIN, Body, Source, read_bodies
-from formatbridge.cli.outputs import (
-    AtomicFile,
-    FailureFile,
-    Output,
-    PartialFile,
-    PipeOutput,
-    State,
-    handled_signals,
-    read_state,
-)
+from formatbridge.cli.outputs import AtomicFile, FailureFile, Output, PartialFile, PipeOutput, State, handled_signals, read_state
 from formatbridge.cli.report import LossKey, Report
 from formatbridge.cli.terminal import indented, shown_progress
 

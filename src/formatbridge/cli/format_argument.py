@@ -16,12 +16,7 @@ from formatbridge.formats.model_facts import ModelFacts
 from formatbridge.formats.registry import check_name, load, load_for_requests
 from formatbridge.ir import RegisteredName
 
-ALIASES = {
-    "openai": "chat_completions",
-    "openai-responses": "responses",
-    "anthropic": "messages",
-    "gemini": "generate_content",
-}
+ALIASES = {"openai": "chat_completions", "openai-responses": "responses", "anthropic": "messages", "gemini": "generate_content"}
 """Names of vendors, and the format that each stands for."""
 
 

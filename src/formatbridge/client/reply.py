@@ -21,13 +21,7 @@ class BaseReply(Generic[ModelT_co]):
 
     __slots__ = ("answer", "attempts", "native", "request", "request_id", "status")
 
-    def __init__(
-        self,
-        request: ConvertedRequest,
-        answer: Converted[ModelT_co],
-        native: JsonObject,
-        outcome: Outcome[Any],
-    ) -> None:
+    def __init__(self, request: ConvertedRequest, answer: Converted[ModelT_co], native: JsonObject, outcome: Outcome[Any]) -> None:
         self.request = request
         """The request as sent. Its losses point into the caller's body, its additions into the sent body."""
         self.answer = answer

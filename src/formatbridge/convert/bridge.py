@@ -89,12 +89,7 @@ class Bridge(Generic[ModelT_co]):
         return self.target_format.name
 
     def open(
-        self,
-        request: Any,
-        *,
-        stream: bool | None = None,
-        model: str | None = None,
-        answer_options: Options | None = None,
+        self, request: Any, *, stream: bool | None = None, model: str | None = None, answer_options: Options | None = None
     ) -> Exchange[ModelT_co]:
         """Convert a request and return its exchange.
 

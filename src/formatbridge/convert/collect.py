@@ -93,11 +93,7 @@ def collect_stream(
 
 @overload
 def collect_stream(
-    chunks: AsyncIterable[bytes],
-    *,
-    source: FormatOrName,
-    target: ToChatCompletions,
-    **arguments: Unpack[CollectArguments],
+    chunks: AsyncIterable[bytes], *, source: FormatOrName, target: ToChatCompletions, **arguments: Unpack[CollectArguments]
 ) -> Coroutine[Any, Any, Converted[wires.chat_completions.Response]]: ...
 
 
@@ -133,11 +129,7 @@ def collect_stream(
 
 @overload
 def collect_stream(
-    chunks: AsyncIterable[bytes],
-    *,
-    source: FormatOrName,
-    target: ToGenerateContent,
-    **arguments: Unpack[CollectArguments],
+    chunks: AsyncIterable[bytes], *, source: FormatOrName, target: ToGenerateContent, **arguments: Unpack[CollectArguments]
 ) -> Coroutine[Any, Any, Converted[wires.generate_content.Response]]: ...
 
 

@@ -9,12 +9,7 @@ from urllib.parse import quote
 from formatbridge import formats, ir
 from formatbridge.arguments import checked_model
 from formatbridge.base_errors import MissingModelError
-from formatbridge.convert.bodies import (
-    Converted,
-    ConvertedRequest,
-    ModelT_co,
-    refuse_losses,
-)
+from formatbridge.convert.bodies import Converted, ConvertedRequest, ModelT_co, refuse_losses
 from formatbridge.convert.input import note_malformed, read_answer, read_count_request
 from formatbridge.convert.requests import encode_request_for, prepared_request
 from formatbridge.convert.same_format import same_request_for_server
@@ -50,12 +45,7 @@ class ConvertedCountRequest(ConvertedRequest[ModelT_co]):
     __slots__ = ()
 
     def __init__(
-        self,
-        body: JsonObject,
-        ledger: Ledger,
-        formats: tuple[FormatSpec, FormatSpec],
-        model: str,
-        tools: dict[str, CallerTool],
+        self, body: JsonObject, ledger: Ledger, formats: tuple[FormatSpec, FormatSpec], model: str, tools: dict[str, CallerTool]
     ) -> None:
         super().__init__(body, ledger, formats, model, False, tools)
         if self.target_format.count is not None:  # else it is a whole request, for an estimate

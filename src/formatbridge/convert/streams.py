@@ -82,10 +82,7 @@ class StreamConverter(Generic[ModelT_co]):
 
     @overload
     def __init__(
-        self: StreamConverter[wires.chat_completions.Response],
-        *,
-        target: ToChatCompletions,
-        **arguments: Unpack[StreamArguments],
+        self: StreamConverter[wires.chat_completions.Response], *, target: ToChatCompletions, **arguments: Unpack[StreamArguments]
     ) -> None: ...
 
     @overload
@@ -100,22 +97,14 @@ class StreamConverter(Generic[ModelT_co]):
 
     @overload
     def __init__(
-        self: StreamConverter[wires.generate_content.Response],
-        *,
-        target: ToGenerateContent,
-        **arguments: Unpack[StreamArguments],
+        self: StreamConverter[wires.generate_content.Response], *, target: ToGenerateContent, **arguments: Unpack[StreamArguments]
     ) -> None: ...
 
     @overload
     def __init__(self: StreamConverter[BaseModel], *, target: FormatOrName, **arguments: Unpack[StreamArguments]) -> None: ...
 
     def __init__(
-        self,
-        *,
-        source: FormatOrName,
-        target: FormatOrName,
-        request: ConvertedRequest | None = None,
-        options: Options | None = None,
+        self, *, source: FormatOrName, target: FormatOrName, request: ConvertedRequest | None = None, options: Options | None = None
     ) -> None:
         self._source_format, self._target_format = formats.load(source), formats.load(target)
         self._request = checked_request(request, self._source_format, self._target_format)

@@ -122,11 +122,7 @@ def convert_table(
     return table.convert_batches(record_batches(batches))
 
 
-_CONVERT: dict[str, Callable[..., Converted]] = {
-    "request": convert_request,
-    "response": convert_response,
-    "error": convert_error,
-}
+_CONVERT: dict[str, Callable[..., Converted]] = {"request": convert_request, "response": convert_response, "error": convert_error}
 _ARGUMENTS = {"request": {"model", "stream"}, "response": set[str](), "error": {"status"}}
 """The arguments of each kind besides source, target and options."""
 

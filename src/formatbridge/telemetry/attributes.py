@@ -17,13 +17,7 @@ from formatbridge.errors import ConfigurationError
 from formatbridge.formats.format import FormatOrName, FormatSpec, Kind, Target
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject, JsonValue
-from formatbridge.telemetry.messages import (
-    finish_reason,
-    input_messages,
-    output_messages,
-    system_instructions,
-    tool_definitions,
-)
+from formatbridge.telemetry.messages import finish_reason, input_messages, output_messages, system_instructions, tool_definitions
 
 SCHEMA_URL = "https://opentelemetry.io/schemas/gen-ai-dev/1.42.0-dev"
 """The schema of the attributes, for ``get_tracer(..., schema_url=...)``; source: its ``model/manifest.yaml``, 2026-11."""

@@ -17,10 +17,7 @@ _POSTS: Mapping[str, fb.Format] = {
     "/v1/messages": "messages",
     "/v1/responses": "responses",
 }
-_COUNTS: Mapping[str, fb.Format] = {
-    "/v1/messages/count_tokens": "messages",
-    "/v1/responses/input_tokens": "responses",
-}
+_COUNTS: Mapping[str, fb.Format] = {"/v1/messages/count_tokens": "messages", "/v1/responses/input_tokens": "responses"}
 _COUNT_TOKENS = re.compile(r"/(?:v1beta|v1)/models/(?P<model>.+):countTokens")
 _GENERATE = re.compile(r"/(?:v1beta|v1)/models/(?P<model>.+):(?P<method>generateContent|streamGenerateContent)")
 _MODEL = re.compile(r"/(?P<version>v1|v1beta)/models(?:/(?P<model>.+))?")

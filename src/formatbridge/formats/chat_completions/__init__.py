@@ -30,13 +30,8 @@ from formatbridge.streaming.sse import encode_event
 _TELEMETRY = TelemetryFacts(
     provider="openai",
     api_type="chat_completions",
-    request_fields={
-        "service_tier": "openai.request.service_tier",
-    },
-    response_fields={
-        "service_tier": "openai.response.service_tier",
-        "system_fingerprint": "openai.response.system_fingerprint",
-    },
+    request_fields={"service_tier": "openai.request.service_tier"},
+    response_fields={"service_tier": "openai.response.service_tier", "system_fingerprint": "openai.response.system_fingerprint"},
 )
 """Source: open-telemetry/semantic-conventions-genai, docs/gen-ai/openai.md."""
 

@@ -32,13 +32,7 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
 # Source: the official SDK, ``InputAudio.format``: wav or mp3.
-_AUDIO_FORMATS = {
-    "audio/wav": "wav",
-    "audio/x-wav": "wav",
-    "audio/wave": "wav",
-    "audio/mpeg": "mp3",
-    "audio/mp3": "mp3",
-}
+_AUDIO_FORMATS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/wave": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
 # Source: the official SDK, ``ImageURL.detail``.
 _DETAILS = frozenset({"auto", "low", "high", "original"})
 # Source: the official SDK, ``FilePromptCacheBreakpoint.ttl``: 30m or 12h. A longer duration keeps the effect.

@@ -53,11 +53,7 @@ _DETAIL_FORMATS: dict[ir.FormatName, str] = {
     "chat_completions": "unknown",
 }
 """The ``format`` of encoded details, by issuer."""
-_DATA_KINDS: dict[ir.Format, ir.SignatureKind] = {
-    "messages": "redacted",
-    "responses": "encrypted",
-    _GOOGLE: "thought",
-}
+_DATA_KINDS: dict[ir.Format, ir.SignatureKind] = {"messages": "redacted", "responses": "encrypted", _GOOGLE: "thought"}
 """The kind of a token in ``data``, by issuer."""
 _DETAIL = frozenset({"type", "id", "text", "summary", "data", "signature", "index"})
 _DETAIL_STRINGS = frozenset({"id", "text", "summary", "data", "signature", "format"})

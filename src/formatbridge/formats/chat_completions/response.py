@@ -10,12 +10,7 @@ from operator import attrgetter
 
 from formatbridge import ir
 from formatbridge.formats.chat_completions.citations import TextSeparators, decode_citations, encode_citations, separates_texts
-from formatbridge.formats.chat_completions.conversation import (
-    MESSAGE,
-    decode_assistant_parts,
-    decode_images,
-    note_order,
-)
+from formatbridge.formats.chat_completions.conversation import MESSAGE, decode_assistant_parts, decode_images, note_order
 from formatbridge.formats.chat_completions.errors import decode_error, find_error
 from formatbridge.formats.chat_completions.holds import drop_unheld_in_answer
 from formatbridge.formats.chat_completions.reasoning import (

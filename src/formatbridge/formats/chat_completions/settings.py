@@ -42,12 +42,7 @@ OTHER_NAMES = {"random_seed": "seed", "top_k": "top_k"}
 """Canonical names of flat settings, by names that only compatible servers have. They are decoded, but never encoded."""
 
 TIERS = ValueTable(
-    ("auto", "auto"),
-    ("standard", "default"),
-    ("flex", "flex"),
-    ("scale", "scale"),
-    ("priority", "priority"),
-    ("fast", "fast"),
+    ("auto", "auto"), ("standard", "default"), ("flex", "flex"), ("scale", "scale"), ("priority", "priority"), ("fast", "fast")
 )
 
 _NOT_FLAT = frozenset({"stop", "tier", "stream_options", "prompt_cache_options"})

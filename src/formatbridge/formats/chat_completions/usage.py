@@ -9,10 +9,7 @@ from formatbridge.formats.shared.usage import count_reasoning_in, read_count, re
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
-DETAILS = (
-    ("prompt_tokens_details", "input_tokens_details"),
-    ("completion_tokens_details", "output_tokens_details"),
-)
+DETAILS = (("prompt_tokens_details", "input_tokens_details"), ("completion_tokens_details", "output_tokens_details"))
 """The names of the details of input and of output."""
 _INPUT_TOTALS = ("prompt_tokens", "input_tokens")
 _OUTPUT_TOTALS = ("completion_tokens", "output_tokens")

@@ -66,12 +66,7 @@ MESSAGES: Mapping[str, DialectRules] = {
         server="Vertex AI",
         later_instructions=False,
         media=_DATA,
-        sources=sources_of_fields(
-            {
-                _SYSTEM: "later_instructions",
-                "anthropics/anthropic-sdk-typescript#1038": "media",
-            }
-        ),
+        sources=sources_of_fields({_SYSTEM: "later_instructions", "anthropics/anthropic-sdk-typescript#1038": "media"}),
     ),
     "zhipu": DialectRules(server="Zhipu"),
 }

@@ -121,12 +121,7 @@ def _decode_system_message(raw: JsonObject, src: str) -> ir.Message:
             extra |= read_extra(block, frozenset({"type", "tool"}), f"content/{index}/") or {}
             extra |= read_extra(tool, frozenset({"type", "definition"}), f"content/{index}/tool/") or {}
     return ir.Message(
-        role="system",
-        parts=parts,
-        effort=effort if effort in EFFORTS else None,
-        tools=tools or None,
-        src=src,
-        extra=extra or None,
+        role="system", parts=parts, effort=effort if effort in EFFORTS else None, tools=tools or None, src=src, extra=extra or None
     )
 
 

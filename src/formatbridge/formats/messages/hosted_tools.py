@@ -259,11 +259,7 @@ def _encode_headers(server: ir.McpServer, losses: Ledger) -> str | None:
 
 _ResultFamily = Literal["web_search", "web_fetch", "code", "mcp"]
 
-_FAMILIES: dict[str, _ResultFamily] = {
-    "web_search": "web_search",
-    "web_fetch": "web_fetch",
-    "code_execution": "code",
-}
+_FAMILIES: dict[str, _ResultFamily] = {"web_search": "web_search", "web_fetch": "web_fetch", "code_execution": "code"}
 """Names of server tools to the families that have a canonical call."""
 _ARGUMENT: dict[str, str] = {"web_search": "query", "web_fetch": "url", "code": "code"}
 """Families to the argument that the canonical call holds as text."""
@@ -406,13 +402,7 @@ def _encode_mcp_call(part: ir.Hosted, losses: Ledger) -> JsonObject:
     arguments = read_object(text) if text.strip() else {}
     if arguments is None:
         arguments = losses.changed(part, "arguments", {"raw_arguments": text}, "invalid_arguments")
-    return {
-        "type": "mcp_tool_use",
-        "id": part.id,
-        "name": part.name or "",
-        "server_name": part.server or "",
-        "input": arguments,
-    }
+    return {"type": "mcp_tool_use", "id": part.id, "name": part.name or "", "server_name": part.server or "", "input": arguments}
 
 
 def _encode_mcp_result(part: ir.Hosted, losses: Ledger) -> JsonObject:

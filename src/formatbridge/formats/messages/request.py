@@ -21,19 +21,8 @@ from formatbridge.formats.messages.holds import drop_unheld
 from formatbridge.formats.messages.hosted_tools import decode_servers
 from formatbridge.formats.messages.reasoning import decode_reasoning_config, encode_reasoning_config, reserved_tokens
 from formatbridge.formats.messages.schema import decode_format, encode_format, encode_json_mode
-from formatbridge.formats.messages.settings import (
-    SETTINGS,
-    decode_nested_settings,
-    encode_limit,
-    encode_settings,
-)
-from formatbridge.formats.messages.tools import (
-    decode_tool,
-    decode_tool_choice,
-    encode_tool_choice,
-    encode_tools,
-    server_tools_of,
-)
+from formatbridge.formats.messages.settings import SETTINGS, decode_nested_settings, encode_limit, encode_settings
+from formatbridge.formats.messages.tools import decode_tool, decode_tool_choice, encode_tool_choice, encode_tools, server_tools_of
 from formatbridge.formats.shared.settings import (
     add_reasoning_off,
     decode_flat_settings,

@@ -6,13 +6,7 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge.formats.messages.content import (
-    decode_cache,
-    decode_content,
-    encode_cache,
-    encode_content,
-    simplify_content,
-)
+from formatbridge.formats.messages.content import decode_cache, decode_content, encode_cache, encode_content, simplify_content
 from formatbridge.formats.messages.holds import drop_unheld, drop_unheld_in_answer
 from formatbridge.formats.shared.parts import set_unknown_severity
 from formatbridge.formats.shared.tool_arguments import NOTHING_PARSED, ParsedArguments, encode_arguments_object, wrap_text

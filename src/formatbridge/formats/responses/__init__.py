@@ -39,10 +39,7 @@ _TELEMETRY = TelemetryFacts(
         "prompt/id": "gen_ai.prompt.name",
         "prompt/version": "gen_ai.prompt.version",
     },
-    response_fields={
-        "service_tier": "openai.response.service_tier",
-        "conversation/id": "gen_ai.conversation.id",
-    },
+    response_fields={"service_tier": "openai.response.service_tier", "conversation/id": "gen_ai.conversation.id"},
 )
 """Source: open-telemetry/semantic-conventions-genai, docs/gen-ai/openai.md."""
 

@@ -62,12 +62,7 @@ def encode_error_event(error: ir.Error) -> JsonObject:
     """
     detail: JsonObject = encode_error_object(error, drop_unheld_in_answer, null_ledger())[1]["error"]
     code = detail["code"]
-    return {
-        "code": code if code is None else str(code),
-        "message": detail["message"],
-        "param": detail["param"],
-        "error": detail,
-    }
+    return {"code": code if code is None else str(code), "message": detail["message"], "param": detail["param"], "error": detail}
 
 
 def decode_failure(raw: JsonObject) -> ir.Error:

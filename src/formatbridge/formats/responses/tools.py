@@ -291,13 +291,7 @@ def _decode_allowed(raw: JsonObject, src: str) -> ir.ToolChoice:
     if inner == "required" and len(raw["tools"]) == len(hosted) == 1 and hosted[0] in FORCED_BY_ALLOWED_TOOLS:  # this one is forced
         return ir.ToolChoice(mode="hosted", names=hosted, hosted=hosted, src=src, extra=extra)
     return ir.ToolChoice(
-        mode="allowed",
-        names=names,
-        namespaces=spaces if any(spaces) else None,
-        hosted=hosted,
-        inner=inner,
-        src=src,
-        extra=extra,
+        mode="allowed", names=names, namespaces=spaces if any(spaces) else None, hosted=hosted, inner=inner, src=src, extra=extra
     )
 
 

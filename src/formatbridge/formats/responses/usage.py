@@ -9,14 +9,8 @@ from formatbridge.formats.shared.usage import count_reasoning_in, read_count, re
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
-_NAMES = (
-    ("input_tokens", "prompt_tokens"),
-    ("output_tokens", "completion_tokens"),
-)
-_DETAILS = (
-    ("input_tokens_details", "prompt_tokens_details"),
-    ("output_tokens_details", "completion_tokens_details"),
-)
+_NAMES = (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens"))
+_DETAILS = (("input_tokens_details", "prompt_tokens_details"), ("output_tokens_details", "completion_tokens_details"))
 # Keys that the decoder reads.
 _USAGE = frozenset({"total_tokens", *(name for pair in _NAMES + _DETAILS for name in pair)})
 _INPUT_DETAILS = frozenset({

@@ -84,10 +84,7 @@ FAULTS = frozenset({
 })  # fmt: skip
 """Codes of a failed answer whose cause is the request."""
 
-_BY_CODE_ALONE: Mapping[str, ir.ErrorKind] = {
-    "vector_store_timeout": "timeout",
-    **dict.fromkeys(FAULTS, "invalid_request"),
-}
+_BY_CODE_ALONE: Mapping[str, ir.ErrorKind] = {"vector_store_timeout": "timeout", **dict.fromkeys(FAULTS, "invalid_request")}
 """Codes that decide the kind if there is no status: in a stream, and in a failed answer."""
 
 

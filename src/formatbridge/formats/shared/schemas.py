@@ -33,18 +33,7 @@ _MAX_LEVELS = 16
 """How deep unions and references within each other are read. Deeper unions have no effect, so that the time stays linear."""
 _MERGED = frozenset({"type", "properties", "required", *UNIONS})
 _KEYWORDS_REJECTED_WITH_STRICT = frozenset(
-    {
-        "allOf",
-        "oneOf",
-        "not",
-        "if",
-        "then",
-        "else",
-        "dependentRequired",
-        "dependentSchemas",
-        "patternProperties",
-        "propertyNames",
-    }
+    {"allOf", "oneOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas", "patternProperties", "propertyNames"}
 )
 """Keywords that OpenAI's servers reject with ``strict``."""
 _CONDITION = frozenset({"if", "then", "else"})

@@ -217,14 +217,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             part_types(_GROQ, "text", "image_url"),
             tool_choices(_GROQ, "none", "auto", "required"),
             service_tiers(_GROQ, "auto", "on_demand", "flex", "performance"),
-            no_fields(
-                _GROQ,
-                "audio",
-                "modalities",
-                "moderation",
-                "prompt_cache_options",
-                "safety_identifier",
-            ),
+            no_fields(_GROQ, "audio", "modalities", "moderation", "prompt_cache_options", "safety_identifier"),
             no_fields(_GROQ, "web_search_options"),
             no_fields("eigent-ai/eigent#1827", "prompt_cache_key", message="property 'prompt_cache_key' is unsupported"),
             no_fields("CherryHQ/cherry-studio#11435", "verbosity", message="property 'verbosity' is unsupported"),
@@ -276,15 +269,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
         _CHAT: (
             part_types(_CEREBRAS, "text", "image_url", words=cerebras_error),
             tool_choices(_CEREBRAS, "none", "auto", "required", words=cerebras_error),
-            no_fields(
-                _CEREBRAS,
-                "audio",
-                "modalities",
-                "moderation",
-                "metadata",
-                "safety_identifier",
-                words=cerebras_error,
-            ),
+            no_fields(_CEREBRAS, "audio", "modalities", "moderation", "metadata", "safety_identifier", words=cerebras_error),
             no_fields(_CEREBRAS, "web_search_options", words=cerebras_error),
             no_fields("Gitlawb/openclaude#740", "store", words=cerebras_error, message="property 'body.store' is unsupported"),
             no_fields(
@@ -299,14 +284,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             ),
             common_roles("inference-docs.cerebras.ai/resources/openai", cerebras_error),
             no_keys("QwenLM/qwen-code#11045, proxysoul/Empryo#209", "reasoning_content", words=cerebras_error),
-            known_efforts(
-                _CEREBRAS,
-                "none",
-                "low",
-                "medium",
-                "high",
-                words=cerebras_error,
-            ),
+            known_efforts(_CEREBRAS, "none", "low", "medium", "high", words=cerebras_error),
             functions_only(_CEREBRAS, cerebras_error),
         )
     },
@@ -464,16 +442,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     "sglang": {
         _CHAT: (
             no_nulls(_SGLANG),
-            part_types(
-                _SGLANG,
-                "text",
-                "image_url",
-                "video_url",
-                "audio_url",
-                "input_audio",
-                "thinking",
-                "tool_reference",
-            ),
+            part_types(_SGLANG, "text", "image_url", "video_url", "audio_url", "input_audio", "thinking", "tool_reference"),
             common_roles("sgl-project/sglang#40082", functions=True),
             no_fields(_SGLANG, "web_search_options"),
             functions_only(_SGLANG),
@@ -490,10 +459,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
         ),
         "responses": (
             Rule(
-                "item_type",
-                "an item that is no message, function call, result or reasoning",
-                _OLLAMA_RESPONSES,
-                check_ollama_items,
+                "item_type", "an item that is no message, function call, result or reasoning", _OLLAMA_RESPONSES, check_ollama_items
             ),
             Rule(
                 "part_type", "a file, a refusal, or an image whose URL is not a `data:` URL", _OLLAMA_RESPONSES, check_ollama_parts

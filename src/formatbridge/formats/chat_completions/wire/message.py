@@ -115,7 +115,6 @@ class FunctionMessage(Wire):
 
 
 Message = Annotated[
-    DeveloperMessage | SystemMessage | UserMessage | AssistantMessage | ToolMessage | FunctionMessage,
-    Field(discriminator="role"),
+    DeveloperMessage | SystemMessage | UserMessage | AssistantMessage | ToolMessage | FunctionMessage, Field(discriminator="role")
 ]
 """A message of a request. The set of roles is closed: an unknown role is an error."""

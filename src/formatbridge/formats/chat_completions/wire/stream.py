@@ -98,7 +98,6 @@ def _kind(value: Any) -> Literal["chunk", "error", "?"]:
 
 
 StreamEvent = Annotated[
-    Annotated[Chunk, Tag("chunk")] | Annotated[Error, Tag("error")] | Annotated[Unknown, Tag("?")],
-    Discriminator(_kind),
+    Annotated[Chunk, Tag("chunk")] | Annotated[Error, Tag("error")] | Annotated[Unknown, Tag("?")], Discriminator(_kind)
 ]
 """One event of a stream: a chunk, an error in its place, or an unknown object. ``[DONE]`` is not JSON."""

@@ -36,12 +36,7 @@ class CacheMiss(Wire):
     cache_missed_input_tokens: Count | None = None
     """Estimated number of tokens; the last two reasons do not have it."""
     type: Literal[
-        "model_changed",
-        "system_changed",
-        "tools_changed",
-        "messages_changed",
-        "previous_message_not_found",
-        "unavailable",
+        "model_changed", "system_changed", "tools_changed", "messages_changed", "previous_message_not_found", "unavailable"
     ]
 
 

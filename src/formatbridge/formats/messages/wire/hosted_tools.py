@@ -158,12 +158,7 @@ class CodeExecutionTool(NamedTool):
     Source: official SDK types, 2026-11. Seen: recorded traffic.
     """
 
-    type: Literal[
-        "code_execution_20250522",
-        "code_execution_20250825",
-        "code_execution_20260120",
-        "code_execution_20260521",
-    ]
+    type: Literal["code_execution_20250522", "code_execution_20250825", "code_execution_20260120", "code_execution_20260521"]
 
 
 class UserLocation(Wire):
@@ -256,10 +251,7 @@ class ToolSearchTool(NamedTool):
     """
 
     type: Literal[
-        "tool_search_tool_bm25_20251119",
-        "tool_search_tool_bm25",
-        "tool_search_tool_regex_20251119",
-        "tool_search_tool_regex",
+        "tool_search_tool_bm25_20251119", "tool_search_tool_bm25", "tool_search_tool_regex_20251119", "tool_search_tool_regex"
     ]
 
 

@@ -75,8 +75,7 @@ class DisabledThinking(Wire):
 
 
 Thinking = Annotated[
-    EnabledThinking | AdaptiveThinking | BetweenToolsThinking | DisabledThinking | Unknown,
-    Open("type", absent="enabled"),
+    EnabledThinking | AdaptiveThinking | BetweenToolsThinking | DisabledThinking | Unknown, Open("type", absent="enabled")
 ]
 """The reasoning configuration."""
 

@@ -80,8 +80,7 @@ class CompactionDelta(Wire):
 
 
 BlockDelta = Annotated[
-    TextDelta | InputJsonDelta | CitationsDelta | ThinkingDelta | SignatureDelta | CompactionDelta | Unknown,
-    Open("type"),
+    TextDelta | InputJsonDelta | CitationsDelta | ThinkingDelta | SignatureDelta | CompactionDelta | Unknown, Open("type")
 ]
 """The delta of an open block."""
 

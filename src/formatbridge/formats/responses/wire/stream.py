@@ -88,10 +88,7 @@ class PartEvent(ContentEvent):
     """
 
     type: Literal[
-        "response.content_part.added",
-        "response.content_part.done",
-        "response.reasoning_part.added",
-        "response.reasoning_part.done",
+        "response.content_part.added", "response.content_part.done", "response.reasoning_part.added", "response.reasoning_part.done"
     ]
     part: OutputPart
 
