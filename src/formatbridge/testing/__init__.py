@@ -12,20 +12,6 @@ from formatbridge.testing.quirks import QUIRKS, Quirk
 from formatbridge.testing.script import Answer, Body, Failure, Recorded, ScriptError, Step, ToolCall, Usage
 
 __all__ = [
-    "QUIRKS",
-    "Answer",
-    "Body",
-    "Cut",
-    "Fail",
-    "Failure",
-    "FakeRelay",
-    "FaultTransport",
-    "Quirk",
-    "Recorded",
-    "ScriptError",
-    "Stall",
-    "Step",
-    "ToolCall",
-    "Usage",
-    "VirtualClock",
-]
+    "QUIRKS", "Answer", "Body", "Cut", "Fail", "Failure", "FakeRelay", "FaultTransport", "Quirk", "Recorded", "ScriptError",
+    "Stall", "Step", "ToolCall", "Usage", "VirtualClock",
+]  # fmt: skip

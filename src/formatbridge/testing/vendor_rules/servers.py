@@ -9,56 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import formatbridge as fb
+from formatbridge.testing.vendor_rules import server_checks as checks
 from formatbridge.testing.vendor_rules.rule import Rule
-from formatbridge.testing.vendor_rules.server_checks import (
-    anthropic_error,
-    at_most,
-    block_rule,
-    cerebras_error,
-    check_bedrock_tools,
-    check_call_ids,
-    check_combination_flag,
-    check_encrypted_content,
-    check_instructions_first,
-    check_integer_logprobs,
-    check_minimax_instructions,
-    check_mistral_end,
-    check_mistral_ids,
-    check_mistral_order,
-    check_ollama_items,
-    check_ollama_parts,
-    check_openrouter_reasoning,
-    check_output_format,
-    check_turns,
-    common_roles,
-    complete_functions,
-    data_only,
-    functions_only,
-    has_remote_source,
-    in_range,
-    is_document,
-    known_efforts,
-    known_efforts_of_reasoning,
-    letter_first,
-    mistral_error,
-    no_fields,
-    no_items_of_openai,
-    no_keys,
-    no_keys_of_tools,
-    no_nested_fields,
-    no_nulls,
-    no_system_turns,
-    no_tool_types,
-    not_both,
-    part_types,
-    reasoning_off,
-    reasoning_required,
-    response_formats,
-    service_tiers,
-    tool_choices,
-    tool_types,
-    xai_error,
-)
 
 _FOREIGN = ("top_k", "enable_thinking", "thinking", "thinking_budget", "reasoning", "chat_template_kwargs")
 _ANTHROPIC_GUIDE = "api-docs.deepseek.com/guides/anthropic_api"
@@ -74,8 +26,8 @@ _MISTRAL = "mistralai/client-python, ChatCompletionRequest"
 SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     "openai": {
         _CHAT: (
-            no_fields("CherryHQ/cherry-studio#6155, nashsu/llm_wiki#336, teabranch/open-responses-server#41", *_FOREIGN),
-            part_types(
+            checks.no_fields("CherryHQ/cherry-studio#6155, nashsu/llm_wiki#336, teabranch/open-responses-server#41", *_FOREIGN),
+            checks.part_types(
                 "openai/openai-python, chat_completion_content_part_param.py", "text", "image_url", "input_audio", "file", "refusal"
             ),
         ),
@@ -83,9 +35,9 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     },
     "azure": {
         _CHAT: (
-            no_fields("quarkiverse/quarkus-langchain4j#285, openai/openai-python#1469", *_FOREIGN),
-            no_fields("microsoft/agent-framework#3629", "web_search_options", message="Unknown parameter"),
-            part_types(
+            checks.no_fields("quarkiverse/quarkus-langchain4j#285, openai/openai-python#1469", *_FOREIGN),
+            checks.no_fields("microsoft/agent-framework#3629", "web_search_options", message="Unknown parameter"),
+            checks.part_types(
                 "openai/openai-python, chat_completion_content_part_param.py", "text", "image_url", "input_audio", "file", "refusal"
             ),
         ),
@@ -97,52 +49,52 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 "excluded_field",
                 "both an effort and a budget in `reasoning`",
                 "openrouter.ai/docs/use-cases/reasoning-tokens",
-                check_openrouter_reasoning,
+                checks.check_openrouter_reasoning,
             ),
-            functions_only("openrouter.ai/docs/client-sdks/typescript, ChatFunctionTool", prefix="openrouter:"),
-            tool_choices("openrouter.ai/docs/client-sdks/typescript, ChatToolChoice", "none", "auto", "required"),
+            checks.functions_only("openrouter.ai/docs/client-sdks/typescript, ChatFunctionTool", prefix="openrouter:"),
+            checks.tool_choices("openrouter.ai/docs/client-sdks/typescript, ChatToolChoice", "none", "auto", "required"),
         ),
         "messages": (),
         "responses": (
-            no_fields("openrouter.ai/docs/api_reference/responses/error-handling", "previous_response_id"),
-            no_tool_types("openai/codex#18307, awsl-project/maxx#537", "Invalid Responses API request", "namespace"),
+            checks.no_fields("openrouter.ai/docs/api_reference/responses/error-handling", "previous_response_id"),
+            checks.no_tool_types("openai/codex#18307, awsl-project/maxx#537", "Invalid Responses API request", "namespace"),
         ),
     },
     "deepseek": {
         _CHAT: (
-            no_fields("api-docs.deepseek.com/api/create-chat-completion", "web_search_options"),
-            common_roles("earendil-works/pi#1048"),
-            response_formats("llm-exe/llm-exe#662", "text", "json_object"),
-            reasoning_required(
+            checks.no_fields("api-docs.deepseek.com/api/create-chat-completion", "web_search_options"),
+            checks.common_roles("earendil-works/pi#1048"),
+            checks.response_formats("llm-exe/llm-exe#662", "text", "json_object"),
+            checks.reasoning_required(
                 "anomalyco/opencode#24722", "The `reasoning_content` in the thinking mode must be passed back to the API."
             ),
-            part_types("api-docs.deepseek.com/guides/vision", "text", "image_url", "refusal"),
-            functions_only("earendil-works/pi, detectCompat"),
-            reasoning_off(
+            checks.part_types("api-docs.deepseek.com/guides/vision", "text", "image_url", "refusal"),
+            checks.functions_only("earendil-works/pi, detectCompat"),
+            checks.reasoning_off(
                 "deepseek-ai/DeepSeek-V3#1376", "thinking", {"type": "disabled"}, "Thinking mode does not support this tool_choice"
             ),
         ),
         "messages": (
-            no_system_turns("deepseek-ai/DeepSeek-V3#1370", "unknown variant `system`, expected `user` or `assistant`"),
-            reasoning_off(
+            checks.no_system_turns("deepseek-ai/DeepSeek-V3#1370", "unknown variant `system`, expected `user` or `assistant`"),
+            checks.reasoning_off(
                 "deepseek-ai/awesome-deepseek-integration#598",
                 "thinking",
                 {"type": "disabled"},
                 "deepseek-reasoner does not support this tool_choice",
             ),
-            block_rule(
+            checks.block_rule(
                 _ANTHROPIC_GUIDE,
                 "a document",
                 "unknown variant `document`, expected one of `text`, `image`, `tool_use`, `tool_result`, `thinking`",
-                is_document,
+                checks.is_document,
             ),
         ),
     },
     "mistral": {
         _CHAT: (
-            service_tiers(_MISTRAL, "auto", "standard_only", words=mistral_error),
-            complete_functions("mistralai/client-python, Function", "parameters", words=mistral_error),
-            no_fields(
+            checks.service_tiers(_MISTRAL, "auto", "standard_only", words=checks.mistral_error),
+            checks.complete_functions("mistralai/client-python, Function", "parameters", words=checks.mistral_error),
+            checks.no_fields(
                 "Gitlawb/openclaude#739, posit-dev/chatlas#145, editor-code-assistant/eca#231",
                 "store",
                 "logit_bias",
@@ -162,11 +114,13 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 "thinking",
                 "enable_thinking",
                 "chat_template_kwargs",
-                words=mistral_error,
+                words=checks.mistral_error,
                 message="Extra inputs are not permitted",
             ),
-            no_keys("nomtek/mistralai_client_dart#44", "name", roles=("system", "user", "assistant"), words=mistral_error),
-            no_keys(
+            checks.no_keys(
+                "nomtek/mistralai_client_dart#44", "name", roles=("system", "user", "assistant"), words=checks.mistral_error
+            ),
+            checks.no_keys(
                 "mistralai/client-python, AssistantMessage",
                 "reasoning_content",
                 "reasoning",
@@ -175,13 +129,13 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 "annotations",
                 "refusal",
                 "audio",
-                words=mistral_error,
+                words=checks.mistral_error,
             ),
-            in_range("scottyeager/Pal#28", "temperature", 0, 1.5, mistral_error),
-            common_roles(_MISTRAL, mistral_error),
-            tool_choices("kyaukyuai/gpt-all-star#670", "auto", "none", "any", words=mistral_error),
-            functions_only("mistralai/client-python, Tool", mistral_error),
-            part_types(
+            checks.in_range("scottyeager/Pal#28", "temperature", 0, 1.5, checks.mistral_error),
+            checks.common_roles(_MISTRAL, checks.mistral_error),
+            checks.tool_choices("kyaukyuai/gpt-all-star#670", "auto", "none", "any", words=checks.mistral_error),
+            checks.functions_only("mistralai/client-python, Tool", checks.mistral_error),
+            checks.part_types(
                 "mistralai/client-python, ContentChunk",
                 "text",
                 "image_url",
@@ -190,65 +144,65 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 "file",
                 "thinking",
                 "input_audio",
-                words=mistral_error,
+                words=checks.mistral_error,
             ),
             Rule(
                 "call_id",
                 "an id of a tool call that has not nine letters and digits",
                 "langchain-ai/langchain#24668",
-                check_mistral_ids,
+                checks.check_mistral_ids,
             ),
             Rule(
                 "order",
                 "a message of the user after a tool result",
                 "datapizza-labs/datapizza-ai#98, mistralai/mistral-vibe#578, avante-corp/avante.nvim#2695",
-                check_mistral_order,
+                checks.check_mistral_order,
             ),
             Rule(
                 "last_message",
                 "a final assistant message without `prefix: true`",
                 "langchain-ai/langchain#28846, NEKOparapa/AiNiee#641",
-                check_mistral_end,
+                checks.check_mistral_end,
             ),
         )
     },
     "groq": {
         _CHAT: (
-            part_types(_GROQ, "text", "image_url"),
-            tool_choices(_GROQ, "none", "auto", "required"),
-            service_tiers(_GROQ, "auto", "on_demand", "flex", "performance"),
-            no_fields(_GROQ, "audio", "modalities", "moderation", "prompt_cache_options", "safety_identifier"),
-            no_fields(_GROQ, "web_search_options"),
-            no_fields("eigent-ai/eigent#1827", "prompt_cache_key", message="property 'prompt_cache_key' is unsupported"),
-            no_fields("CherryHQ/cherry-studio#11435", "verbosity", message="property 'verbosity' is unsupported"),
-            no_fields("console.groq.com/docs/openai", "logprobs", "top_logprobs", "logit_bias"),
-            no_keys("console.groq.com/docs/openai", "name", roles=("system", "developer", "user", "assistant")),
-            no_keys("janhq/jan#8136", "reasoning_content"),
-            functions_only(_GROQ),
-            at_most(_GROQ, "tools", 128),
+            checks.part_types(_GROQ, "text", "image_url"),
+            checks.tool_choices(_GROQ, "none", "auto", "required"),
+            checks.service_tiers(_GROQ, "auto", "on_demand", "flex", "performance"),
+            checks.no_fields(_GROQ, "audio", "modalities", "moderation", "prompt_cache_options", "safety_identifier"),
+            checks.no_fields(_GROQ, "web_search_options"),
+            checks.no_fields("eigent-ai/eigent#1827", "prompt_cache_key", message="property 'prompt_cache_key' is unsupported"),
+            checks.no_fields("CherryHQ/cherry-studio#11435", "verbosity", message="property 'verbosity' is unsupported"),
+            checks.no_fields("console.groq.com/docs/openai", "logprobs", "top_logprobs", "logit_bias"),
+            checks.no_keys("console.groq.com/docs/openai", "name", roles=("system", "developer", "user", "assistant")),
+            checks.no_keys("janhq/jan#8136", "reasoning_content"),
+            checks.functions_only(_GROQ),
+            checks.at_most(_GROQ, "tools", 128),
         )
     },
     "xai": {
         _CHAT: (
-            functions_only("docs.rs/xai-openapi, src/tools.rs", xai_error, prefix="live_search"),
-            no_fields(
+            checks.functions_only("docs.rs/xai-openapi, src/tools.rs", checks.xai_error, prefix="live_search"),
+            checks.no_fields(
                 "docs.x.ai/docs/guides/reasoning",
                 "presence_penalty",
                 "frequency_penalty",
                 "stop",
-                words=xai_error,
+                words=checks.xai_error,
                 message="Argument not supported on this model",
             ),
-            common_roles("earendil-works/pi, detectCompat", xai_error, functions=True),
-            part_types("hexdocs.pm/req_llm/xai.html", "text", "image_url", "refusal", words=xai_error),
+            checks.common_roles("earendil-works/pi, detectCompat", checks.xai_error, functions=True),
+            checks.part_types("hexdocs.pm/req_llm/xai.html", "text", "image_url", "refusal", words=checks.xai_error),
         ),
         "responses": (
-            no_items_of_openai(
+            checks.no_items_of_openai(
                 "router-for-me/CLIProxyAPI#4434",
                 422,
                 "Failed to deserialize the JSON body into the target type: data did not match any variant of untagged enum ModelInput",
             ),
-            tool_types(
+            checks.tool_types(
                 "maximhq/bifrost#5428",
                 422,
                 "function",
@@ -262,73 +216,82 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 "mcp",
                 "shell",
             ),
-            no_keys_of_tools("NOirBRight/CodexHub#517", "external_web_access", message="Argument not supported"),
+            checks.no_keys_of_tools("NOirBRight/CodexHub#517", "external_web_access", message="Argument not supported"),
         ),
     },
     "cerebras": {
         _CHAT: (
-            part_types(_CEREBRAS, "text", "image_url", words=cerebras_error),
-            tool_choices(_CEREBRAS, "none", "auto", "required", words=cerebras_error),
-            no_fields(_CEREBRAS, "audio", "modalities", "moderation", "metadata", "safety_identifier", words=cerebras_error),
-            no_fields(_CEREBRAS, "web_search_options", words=cerebras_error),
-            no_fields("Gitlawb/openclaude#740", "store", words=cerebras_error, message="property 'body.store' is unsupported"),
-            no_fields(
+            checks.part_types(_CEREBRAS, "text", "image_url", words=checks.cerebras_error),
+            checks.tool_choices(_CEREBRAS, "none", "auto", "required", words=checks.cerebras_error),
+            checks.no_fields(
+                _CEREBRAS, "audio", "modalities", "moderation", "metadata", "safety_identifier", words=checks.cerebras_error
+            ),
+            checks.no_fields(_CEREBRAS, "web_search_options", words=checks.cerebras_error),
+            checks.no_fields(
+                "Gitlawb/openclaude#740", "store", words=checks.cerebras_error, message="property 'body.store' is unsupported"
+            ),
+            checks.no_fields(
                 "inference-docs.cerebras.ai/resources/openai",
                 "frequency_penalty",
                 "presence_penalty",
                 "logit_bias",
                 "parallel_tool_calls",
                 "service_tier",
-                words=cerebras_error,
+                words=checks.cerebras_error,
                 message="property is unsupported",
             ),
-            common_roles("inference-docs.cerebras.ai/resources/openai", cerebras_error),
-            no_keys("QwenLM/qwen-code#11045, proxysoul/Empryo#209", "reasoning_content", words=cerebras_error),
-            known_efforts(_CEREBRAS, "none", "low", "medium", "high", words=cerebras_error),
-            functions_only(_CEREBRAS, cerebras_error),
+            checks.common_roles("inference-docs.cerebras.ai/resources/openai", checks.cerebras_error),
+            checks.no_keys("QwenLM/qwen-code#11045, proxysoul/Empryo#209", "reasoning_content", words=checks.cerebras_error),
+            checks.known_efforts(_CEREBRAS, "none", "low", "medium", "high", words=checks.cerebras_error),
+            checks.functions_only(_CEREBRAS, checks.cerebras_error),
         )
     },
     "together": {
         _CHAT: (
-            no_fields("togethercomputer/together-py, completion_create_params.py", "web_search_options"),
-            common_roles("togethercomputer/together-py, completion_create_params.py"),
-            no_fields("togethercomputer/together-py, completion_create_params.py", "max_completion_tokens"),
-            known_efforts("togethercomputer/together-py, completion_create_params.py", "low", "medium", "high"),
-            functions_only("togethercomputer/together-py, completion_create_params.py"),
+            checks.no_fields("togethercomputer/together-py, completion_create_params.py", "web_search_options"),
+            checks.common_roles("togethercomputer/together-py, completion_create_params.py"),
+            checks.no_fields("togethercomputer/together-py, completion_create_params.py", "max_completion_tokens"),
+            checks.known_efforts("togethercomputer/together-py, completion_create_params.py", "low", "medium", "high"),
+            checks.functions_only("togethercomputer/together-py, completion_create_params.py"),
             Rule(
                 "logprobs",
                 "`logprobs` that is no integer",
                 "togethercomputer/together-py, completion_create_params.py",
-                check_integer_logprobs,
+                checks.check_integer_logprobs,
             ),
         )
     },
     "fireworks": {
         _CHAT: (
-            service_tiers("fireworks-ai, completion_create_params.py", "auto", "default", "flex", "priority"),
-            tool_choices("fireworks-ai, completion_create_params.py", "none", "auto", "any", "required"),
-            not_both("fireworks-ai, completion_create_params.py", "thinking", "reasoning_effort"),
-            functions_only("fireworks-ai, completion_create_params.py"),
+            checks.service_tiers("fireworks-ai, completion_create_params.py", "auto", "default", "flex", "priority"),
+            checks.tool_choices("fireworks-ai, completion_create_params.py", "none", "auto", "any", "required"),
+            checks.not_both("fireworks-ai, completion_create_params.py", "thinking", "reasoning_effort"),
+            checks.functions_only("fireworks-ai, completion_create_params.py"),
         )
     },
     "perplexity": {
         _CHAT: (
-            response_formats("perplexityai, completion_create_params.py", "text", "json_schema"),
-            complete_functions("perplexityai, completion_create_params.py", "description", "parameters"),
-            Rule("turns", "two turns of the user, or of the model, in sequence", "perplexityai/api-discussion#265", check_turns),
-            tool_choices("perplexityai, completion_create_params.py", "none", "auto", "required", named=False),
+            checks.response_formats("perplexityai, completion_create_params.py", "text", "json_schema"),
+            checks.complete_functions("perplexityai, completion_create_params.py", "description", "parameters"),
+            Rule(
+                "turns",
+                "two turns of the user, or of the model, in sequence",
+                "perplexityai/api-discussion#265",
+                checks.check_turns,
+            ),
+            checks.tool_choices("perplexityai, completion_create_params.py", "none", "auto", "required", named=False),
         )
     },
     "moonshot": {
         _CHAT: (
-            functions_only("platform.moonshot.cn/docs/guide/use-web-search", prefix="builtin_function"),
-            no_fields("platform.moonshot.cn/docs/guide/use-web-search", "web_search_options"),
-            common_roles("earendil-works/pi, detectCompat"),
-            not_both("HKUDS/nanobot#3939", "thinking", "reasoning_effort"),
-            tool_choices("can1357/oh-my-pi#827", "auto", "none", named=False),
-            letter_first("MoonshotAI/kimi-cli#1773"),
-            data_only("platform.kimi.ai/docs/api/chat"),
-            reasoning_required(
+            checks.functions_only("platform.moonshot.cn/docs/guide/use-web-search", prefix="builtin_function"),
+            checks.no_fields("platform.moonshot.cn/docs/guide/use-web-search", "web_search_options"),
+            checks.common_roles("earendil-works/pi, detectCompat"),
+            checks.not_both("HKUDS/nanobot#3939", "thinking", "reasoning_effort"),
+            checks.tool_choices("can1357/oh-my-pi#827", "auto", "none", named=False),
+            checks.letter_first("MoonshotAI/kimi-cli#1773"),
+            checks.data_only("platform.kimi.ai/docs/api/chat"),
+            checks.reasoning_required(
                 "continuedev/continue#11600", "thinking is enabled but reasoning_content is missing in assistant tool call message"
             ),
         ),
@@ -336,27 +299,29 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     },
     "zhipu": {
         _CHAT: (
-            no_fields("zai-sdk, api_resource/chat/completions.py", "web_search_options"),
-            common_roles("mcowger/plexus#77"),
-            tool_choices("docs.z.ai/api-reference/llm/chat-completion", "auto", named=False),
-            response_formats("docs.z.ai/api-reference/llm/chat-completion", "text", "json_object"),
-            in_range("theopenco/llmgateway#3268", "temperature", 0, 1),
-            part_types("zai-org/GLM-V#200", "text", "image_url", "video_url", "file_url", "refusal"),
-            at_most("docs.z.ai/api-reference/llm/chat-completion", "stop", 1),
-            no_fields("zai-sdk, api_resource/chat/completions.py", "frequency_penalty", "presence_penalty", "thinking_budget"),
-            no_keys("java.agentscope.io/v2/en/integration/model/glm", "name", roles=("system", "user", "assistant", "tool")),
+            checks.no_fields("zai-sdk, api_resource/chat/completions.py", "web_search_options"),
+            checks.common_roles("mcowger/plexus#77"),
+            checks.tool_choices("docs.z.ai/api-reference/llm/chat-completion", "auto", named=False),
+            checks.response_formats("docs.z.ai/api-reference/llm/chat-completion", "text", "json_object"),
+            checks.in_range("theopenco/llmgateway#3268", "temperature", 0, 1),
+            checks.part_types("zai-org/GLM-V#200", "text", "image_url", "video_url", "file_url", "refusal"),
+            checks.at_most("docs.z.ai/api-reference/llm/chat-completion", "stop", 1),
+            checks.no_fields(
+                "zai-sdk, api_resource/chat/completions.py", "frequency_penalty", "presence_penalty", "thinking_budget"
+            ),
+            checks.no_keys("java.agentscope.io/v2/en/integration/model/glm", "name", roles=("system", "user", "assistant", "tool")),
         ),
         "messages": (),
     },
     "qwen": {
         _CHAT: (
-            functions_only("alibabacloud.com/help/en/model-studio/qwen-api-via-openai-chat-completions"),
-            no_fields("docs.qwencloud.com/api-reference/chat/openai-chat", "web_search_options"),
-            in_range("mnfst/modelparams.dev#232", "temperature", 0, 1.9999),
-            common_roles("mcowger/plexus#77"),
-            tool_choices("pydantic/pydantic-ai#1265", "auto", "none"),
-            part_types("QwenLM/qwen-code#1888", "text", "image_url", "video_url", "video", "refusal"),
-            reasoning_off(
+            checks.functions_only("alibabacloud.com/help/en/model-studio/qwen-api-via-openai-chat-completions"),
+            checks.no_fields("docs.qwencloud.com/api-reference/chat/openai-chat", "web_search_options"),
+            checks.in_range("mnfst/modelparams.dev#232", "temperature", 0, 1.9999),
+            checks.common_roles("mcowger/plexus#77"),
+            checks.tool_choices("pydantic/pydantic-ai#1265", "auto", "none"),
+            checks.part_types("QwenLM/qwen-code#1888", "text", "image_url", "video_url", "video", "refusal"),
+            checks.reasoning_off(
                 "QwenLM/qwen-code#7659, cloudwego/eino#994",
                 "enable_thinking",
                 False,
@@ -366,44 +331,44 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 "instructions",
                 "a system message after the first turn",
                 "docs.qwencloud.com/api-reference/chat/openai-chat",
-                check_instructions_first,
+                checks.check_instructions_first,
             ),
         )
     },
     "minimax": {
         _CHAT: (
-            common_roles("openclaw/openclaw#3022"),
-            functions_only("platform.minimax.io/docs/api-reference/text-openai-api", prefix="web_search"),
-            in_range("HKUDS/Vibe-Trading#33", "temperature", 0.01, 1),
-            response_formats("MiniMax-AI/MiniMax-M2.5#4", "text"),
+            checks.common_roles("openclaw/openclaw#3022"),
+            checks.functions_only("platform.minimax.io/docs/api-reference/text-openai-api", prefix="web_search"),
+            checks.in_range("HKUDS/Vibe-Trading#33", "temperature", 0.01, 1),
+            checks.response_formats("MiniMax-AI/MiniMax-M2.5#4", "text"),
             Rule(
                 "instructions",
                 "a second message with instructions, or one after the first turn",
                 "openclaw/openclaw#19386, MiniMax-AI/MiniMax-M2#27",
-                check_minimax_instructions,
+                checks.check_minimax_instructions,
             ),
         ),
         "messages": (
-            no_system_turns("codexu/note-gen#918", "invalid message role: system (2013)"),
-            Rule("output_format", "`output_config.format`", "decolua/9router#817", check_output_format),
-            in_range("HKUDS/Vibe-Trading#33", "temperature", 0.01, 1, anthropic_error),
-            block_rule(_MINIMAX_GUIDE, "a document", "content type is not supported", is_document),
+            checks.no_system_turns("codexu/note-gen#918", "invalid message role: system (2013)"),
+            Rule("output_format", "`output_config.format`", "decolua/9router#817", checks.check_output_format),
+            checks.in_range("HKUDS/Vibe-Trading#33", "temperature", 0.01, 1, checks.anthropic_error),
+            checks.block_rule(_MINIMAX_GUIDE, "a document", "content type is not supported", checks.is_document),
         ),
     },
     "huggingface": {
         _CHAT: (
-            no_fields("huggingface_hub, ChatCompletionInput", "web_search_options"),
-            functions_only("huggingface_hub, ChatCompletionInput"),
-            at_most("huggingface_hub, ChatCompletionInput", "stop", 4),
-            part_types("huggingface_hub, ChatCompletionInputMessageChunkType", "text", "image_url", "refusal"),
+            checks.no_fields("huggingface_hub, ChatCompletionInput", "web_search_options"),
+            checks.functions_only("huggingface_hub, ChatCompletionInput"),
+            checks.at_most("huggingface_hub, ChatCompletionInput", "stop", 4),
+            checks.part_types("huggingface_hub, ChatCompletionInputMessageChunkType", "text", "image_url", "refusal"),
         )
     },
     "vllm": {
         _CHAT: (
-            common_roles("vllm-project/vllm#42407"),
-            no_fields("vllm-project/vllm, ChatCompletionRequest", "web_search_options"),
-            functions_only("vllm-project/vllm, ChatCompletionRequest"),
-            part_types(
+            checks.common_roles("vllm-project/vllm#42407"),
+            checks.no_fields("vllm-project/vllm, ChatCompletionRequest", "web_search_options"),
+            checks.functions_only("vllm-project/vllm, ChatCompletionRequest"),
+            checks.part_types(
                 "vllm-project/vllm#57774",
                 "text",
                 "refusal",
@@ -415,12 +380,12 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 "thinking",
                 "tool_reference",
             ),
-            tool_choices("vllm-project/vllm, ChatCompletionRequest", "none", "auto", "required"),
+            checks.tool_choices("vllm-project/vllm, ChatCompletionRequest", "none", "auto", "required"),
         ),
         "responses": (
-            no_items_of_openai(_VLLM_RESPONSES, 400, "Input should be a valid dictionary or object"),
-            Rule("encrypted_content", "a reasoning item with `encrypted_content`", _VLLM_RESPONSES, check_encrypted_content),
-            tool_types(
+            checks.no_items_of_openai(_VLLM_RESPONSES, 400, "Input should be a valid dictionary or object"),
+            Rule("encrypted_content", "a reasoning item with `encrypted_content`", _VLLM_RESPONSES, checks.check_encrypted_content),
+            checks.tool_types(
                 "vllm-project/vllm#42475, #49493",
                 400,
                 "function",
@@ -441,83 +406,94 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     },
     "sglang": {
         _CHAT: (
-            no_nulls(_SGLANG),
-            part_types(_SGLANG, "text", "image_url", "video_url", "audio_url", "input_audio", "thinking", "tool_reference"),
-            common_roles("sgl-project/sglang#40082", functions=True),
-            no_fields(_SGLANG, "web_search_options"),
-            functions_only(_SGLANG),
-            tool_choices(_SGLANG, "none", "auto", "required"),
+            checks.no_nulls(_SGLANG),
+            checks.part_types(_SGLANG, "text", "image_url", "video_url", "audio_url", "input_audio", "thinking", "tool_reference"),
+            checks.common_roles("sgl-project/sglang#40082", functions=True),
+            checks.no_fields(_SGLANG, "web_search_options"),
+            checks.functions_only(_SGLANG),
+            checks.tool_choices(_SGLANG, "none", "auto", "required"),
         )
     },
     "ollama": {
         _CHAT: (
-            no_fields("ollama/ollama, openai/openai.go", "web_search_options"),
-            functions_only("ollama/ollama, openai/openai.go"),
-            part_types("ollama/ollama, openai/openai.go", "text", "image_url", "refusal"),
-            data_only("ollama/ollama, openai/openai.go"),
-            known_efforts("ollama/ollama, openai/openai.go", "none", "low", "medium", "high", "max"),
+            checks.no_fields("ollama/ollama, openai/openai.go", "web_search_options"),
+            checks.functions_only("ollama/ollama, openai/openai.go"),
+            checks.part_types("ollama/ollama, openai/openai.go", "text", "image_url", "refusal"),
+            checks.data_only("ollama/ollama, openai/openai.go"),
+            checks.known_efforts("ollama/ollama, openai/openai.go", "none", "low", "medium", "high", "max"),
         ),
         "responses": (
             Rule(
-                "item_type", "an item that is no message, function call, result or reasoning", _OLLAMA_RESPONSES, check_ollama_items
+                "item_type",
+                "an item that is no message, function call, result or reasoning",
+                _OLLAMA_RESPONSES,
+                checks.check_ollama_items,
             ),
             Rule(
-                "part_type", "a file, a refusal, or an image whose URL is not a `data:` URL", _OLLAMA_RESPONSES, check_ollama_parts
+                "part_type",
+                "a file, a refusal, or an image whose URL is not a `data:` URL",
+                _OLLAMA_RESPONSES,
+                checks.check_ollama_parts,
             ),
-            known_efforts_of_reasoning(_OLLAMA_RESPONSES, "none", "low", "medium", "high", "max"),
-            functions_only(_OLLAMA_RESPONSES),
+            checks.known_efforts_of_reasoning(_OLLAMA_RESPONSES, "none", "low", "medium", "high", "max"),
+            checks.functions_only(_OLLAMA_RESPONSES),
         ),
     },
     "llamacpp": {
         _CHAT: (
-            common_roles("abetlen/llama-cpp-python, llama_types.py", functions=True),
-            tool_choices("abetlen/llama-cpp-python, llama_types.py", "none", "auto", "required"),
-            functions_only("ggml-org/llama.cpp, common/chat.cpp"),
-            no_fields("ggml-org/llama.cpp, tools/server/README.md", "web_search_options"),
-            part_types("ggml-org/llama.cpp#17700", "text", "image_url", "input_audio", "refusal"),
+            checks.common_roles("abetlen/llama-cpp-python, llama_types.py", functions=True),
+            checks.tool_choices("abetlen/llama-cpp-python, llama_types.py", "none", "auto", "required"),
+            checks.functions_only("ggml-org/llama.cpp, common/chat.cpp"),
+            checks.no_fields("ggml-org/llama.cpp, tools/server/README.md", "web_search_options"),
+            checks.part_types("ggml-org/llama.cpp#17700", "text", "image_url", "input_audio", "refusal"),
         )
     },
     "lmstudio": {
         _CHAT: (
-            functions_only("lmstudio.ai/docs/developer/openai-compat/tools"),
-            no_fields("lmstudio.ai/docs/developer/openai-compat/chat-completions", "web_search_options"),
-            tool_choices("lmstudio-ai/lmstudio-bug-tracker#670", "none", "auto", "required", named=False),
-            part_types("lmstudio-ai/lmstudio-bug-tracker#1120", "text", "image_url", "refusal"),
-            data_only("lmstudio-ai/lmstudio-bug-tracker#1120"),
-            response_formats("lmstudio-ai/lmstudio-bug-tracker#189", "text", "json_schema"),
+            checks.functions_only("lmstudio.ai/docs/developer/openai-compat/tools"),
+            checks.no_fields("lmstudio.ai/docs/developer/openai-compat/chat-completions", "web_search_options"),
+            checks.tool_choices("lmstudio-ai/lmstudio-bug-tracker#670", "none", "auto", "required", named=False),
+            checks.part_types("lmstudio-ai/lmstudio-bug-tracker#1120", "text", "image_url", "refusal"),
+            checks.data_only("lmstudio-ai/lmstudio-bug-tracker#1120"),
+            checks.response_formats("lmstudio-ai/lmstudio-bug-tracker#189", "text", "json_schema"),
         )
     },
-    "litellm": {_CHAT: (not_both("docs.litellm.ai/docs/reasoning_content", "thinking", "reasoning_effort"),)},
+    "litellm": {_CHAT: (checks.not_both("docs.litellm.ai/docs/reasoning_content", "thinking", "reasoning_effort"),)},
     "vercel_gateway": {_CHAT: ()},
     "anthropic": {"messages": ()},
     "bedrock": {
         "messages": (
-            no_system_turns("BerriAI/litellm#33807", "role 'system' is not supported on this model"),
+            checks.no_system_turns("BerriAI/litellm#33807", "role 'system' is not supported on this model"),
             Rule(
                 "tool_type",
                 "a tool that the server of the vendor runs",
                 "clauder-navi.com/articles/bedrock-claude-web",
-                check_bedrock_tools,
+                checks.check_bedrock_tools,
             ),
-            block_rule(
-                "anomalyco/opencode#46430", "a URL of an image or a document", "URL sources are not supported", has_remote_source
+            checks.block_rule(
+                "anomalyco/opencode#46430",
+                "a URL of an image or a document",
+                "URL sources are not supported",
+                checks.has_remote_source,
             ),
         )
     },
     "vertex": {
         "messages": (
-            no_system_turns("BerriAI/litellm#32831", "role 'system' is not supported on this model"),
-            block_rule(
+            checks.no_system_turns("BerriAI/litellm#32831", "role 'system' is not supported on this model"),
+            checks.block_rule(
                 "anthropics/anthropic-sdk-typescript#1038",
                 "a URL of an image or a document",
                 "URL sources are not supported",
-                has_remote_source,
+                checks.has_remote_source,
             ),
         ),
         "generate_content": (
-            Rule("call_id", "an `id` of a call or of a result", "vercel/ai#15664, pydantic/pydantic-ai#5081", check_call_ids),
-            Rule("tool_combination_flag", "`includeServerSideToolInvocations`", "vercel/ai#14655", check_combination_flag),
-            no_nested_fields(
+            Rule(
+                "call_id", "an `id` of a call or of a result", "vercel/ai#15664, pydantic/pydantic-ai#5081", checks.check_call_ids
+            ),
+            Rule("tool_combination_flag", "`includeServerSideToolInvocations`", "vercel/ai#14655", checks.check_combination_flag),
+            checks.no_nested_fields(
                 "googleapis/python-genai, google/genai/models.py, _to_vertex",
                 "store",
                 "tools/*/fileSearch",
@@ -528,8 +504,8 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     },
     "gemini": {
         "generate_content": (
-            no_nested_fields("Portkey-AI/gateway#984", "labels"),
-            no_nested_fields(
+            checks.no_nested_fields("Portkey-AI/gateway#984", "labels"),
+            checks.no_nested_fields(
                 "googleapis/python-genai, google/genai/models.py, _to_mldev",
                 "modelArmorConfig",
                 "safetySettings/*/method",
