@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from typing import TYPE_CHECKING, Any, Generic, Literal, Self, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeAlias, cast, overload
 
 from pydantic import BaseModel
 from typing_extensions import TypeVar
@@ -24,6 +24,9 @@ T = TypeVar("T")
 EventT_co = TypeVar("EventT_co", default=BaseModel, covariant=True)
 """The typed events of a stream."""
 
+Via: TypeAlias = FormatOrName | None
+"""The format of the endpoint; None: that of the request."""
+
 
 class Client(BaseClient):
     """Sends requests of any format to any endpoint of one relay. Threads may share it."""
@@ -32,62 +35,48 @@ class Client(BaseClient):
 
     @overload
     def send(
-        self,
-        request: wires.chat_completions.Request,
-        format: None = None,
-        via: FormatOrName | None = None,
-        *,
-        model: str | None = None,
+        self, request: wires.chat_completions.Request, format: None = None, via: Via = None, *, model: str | None = None
     ) -> Reply[wires.chat_completions.Response]: ...
 
     @overload
     def send(
-        self, request: Any, format: Literal["chat_completions"], via: FormatOrName | None = None, *, model: str | None = None
+        self, request: Any, format: Literal["chat_completions"], via: Via = None, *, model: str | None = None
     ) -> Reply[wires.chat_completions.Response]: ...
 
     @overload
     def send(
-        self, request: wires.messages.Request, format: None = None, via: FormatOrName | None = None, *, model: str | None = None
+        self, request: wires.messages.Request, format: None = None, via: Via = None, *, model: str | None = None
     ) -> Reply[wires.messages.Response]: ...
 
     @overload
     def send(
-        self, request: Any, format: Literal["messages"], via: FormatOrName | None = None, *, model: str | None = None
+        self, request: Any, format: Literal["messages"], via: Via = None, *, model: str | None = None
     ) -> Reply[wires.messages.Response]: ...
 
     @overload
     def send(
-        self, request: wires.responses.Request, format: None = None, via: FormatOrName | None = None, *, model: str | None = None
+        self, request: wires.responses.Request, format: None = None, via: Via = None, *, model: str | None = None
     ) -> Reply[wires.responses.Response]: ...
 
     @overload
     def send(
-        self, request: Any, format: Literal["responses"], via: FormatOrName | None = None, *, model: str | None = None
+        self, request: Any, format: Literal["responses"], via: Via = None, *, model: str | None = None
     ) -> Reply[wires.responses.Response]: ...
 
     @overload
     def send(
-        self,
-        request: wires.generate_content.Request,
-        format: None = None,
-        via: FormatOrName | None = None,
-        *,
-        model: str | None = None,
+        self, request: wires.generate_content.Request, format: None = None, via: Via = None, *, model: str | None = None
     ) -> Reply[wires.generate_content.Response]: ...
 
     @overload
     def send(
-        self, request: Any, format: Literal["generate_content"], via: FormatOrName | None = None, *, model: str | None = None
+        self, request: Any, format: Literal["generate_content"], via: Via = None, *, model: str | None = None
     ) -> Reply[wires.generate_content.Response]: ...
 
     @overload
-    def send(
-        self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
-    ) -> Reply: ...
+    def send(self, request: Any, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None) -> Reply: ...
 
-    def send(
-        self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
-    ) -> Reply:
+    def send(self, request: Any, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None) -> Reply:
         """Send a request and return the whole answer in the caller's format.
 
         ``request``: a dict, JSON text or a typed model; its field for streaming is ignored.
@@ -101,62 +90,48 @@ class Client(BaseClient):
 
     @overload
     def stream(
-        self,
-        request: wires.chat_completions.Request,
-        format: None = None,
-        via: FormatOrName | None = None,
-        *,
-        model: str | None = None,
+        self, request: wires.chat_completions.Request, format: None = None, via: Via = None, *, model: str | None = None
     ) -> Stream[wires.chat_completions.StreamEvent, wires.chat_completions.Response]: ...
 
     @overload
     def stream(
-        self, request: Any, format: Literal["chat_completions"], via: FormatOrName | None = None, *, model: str | None = None
+        self, request: Any, format: Literal["chat_completions"], via: Via = None, *, model: str | None = None
     ) -> Stream[wires.chat_completions.StreamEvent, wires.chat_completions.Response]: ...
 
     @overload
     def stream(
-        self, request: wires.messages.Request, format: None = None, via: FormatOrName | None = None, *, model: str | None = None
+        self, request: wires.messages.Request, format: None = None, via: Via = None, *, model: str | None = None
     ) -> Stream[wires.messages.StreamEvent, wires.messages.Response]: ...
 
     @overload
     def stream(
-        self, request: Any, format: Literal["messages"], via: FormatOrName | None = None, *, model: str | None = None
+        self, request: Any, format: Literal["messages"], via: Via = None, *, model: str | None = None
     ) -> Stream[wires.messages.StreamEvent, wires.messages.Response]: ...
 
     @overload
     def stream(
-        self, request: wires.responses.Request, format: None = None, via: FormatOrName | None = None, *, model: str | None = None
+        self, request: wires.responses.Request, format: None = None, via: Via = None, *, model: str | None = None
     ) -> Stream[wires.responses.StreamEvent, wires.responses.Response]: ...
 
     @overload
     def stream(
-        self, request: Any, format: Literal["responses"], via: FormatOrName | None = None, *, model: str | None = None
+        self, request: Any, format: Literal["responses"], via: Via = None, *, model: str | None = None
     ) -> Stream[wires.responses.StreamEvent, wires.responses.Response]: ...
 
     @overload
     def stream(
-        self,
-        request: wires.generate_content.Request,
-        format: None = None,
-        via: FormatOrName | None = None,
-        *,
-        model: str | None = None,
+        self, request: wires.generate_content.Request, format: None = None, via: Via = None, *, model: str | None = None
     ) -> Stream[wires.generate_content.StreamEvent, wires.generate_content.Response]: ...
 
     @overload
     def stream(
-        self, request: Any, format: Literal["generate_content"], via: FormatOrName | None = None, *, model: str | None = None
+        self, request: Any, format: Literal["generate_content"], via: Via = None, *, model: str | None = None
     ) -> Stream[wires.generate_content.StreamEvent, wires.generate_content.Response]: ...
 
     @overload
-    def stream(
-        self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
-    ) -> Stream: ...
+    def stream(self, request: Any, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None) -> Stream: ...
 
-    def stream(
-        self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
-    ) -> Stream:
+    def stream(self, request: Any, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None) -> Stream:
         """Return the stream of an answer; open it with ``with``. The arguments are those of ``send``."""
         planned = self._plan_call(request, format, via, model, stream=True)
         return Stream(planned, self._stream_flow(planned), self._pool, self._clock)
@@ -166,14 +141,14 @@ class Client(BaseClient):
         self,
         request: wires.messages.CountRequest | wires.messages.Request,
         format: None = None,
-        via: FormatOrName | None = None,
+        via: Via = None,
         *,
         model: str | None = None,
     ) -> CountReply[wires.messages.CountResponse]: ...
 
     @overload
     def count_tokens(
-        self, request: Any, format: Literal["messages"], via: FormatOrName | None = None, *, model: str | None = None
+        self, request: Any, format: Literal["messages"], via: Via = None, *, model: str | None = None
     ) -> CountReply[wires.messages.CountResponse]: ...
 
     @overload
@@ -181,14 +156,14 @@ class Client(BaseClient):
         self,
         request: wires.responses.CountRequest | wires.responses.Request,
         format: None = None,
-        via: FormatOrName | None = None,
+        via: Via = None,
         *,
         model: str | None = None,
     ) -> CountReply[wires.responses.CountResponse]: ...
 
     @overload
     def count_tokens(
-        self, request: Any, format: Literal["responses"], via: FormatOrName | None = None, *, model: str | None = None
+        self, request: Any, format: Literal["responses"], via: Via = None, *, model: str | None = None
     ) -> CountReply[wires.responses.CountResponse]: ...
 
     @overload
@@ -196,23 +171,23 @@ class Client(BaseClient):
         self,
         request: wires.generate_content.CountRequest | wires.generate_content.Request,
         format: None = None,
-        via: FormatOrName | None = None,
+        via: Via = None,
         *,
         model: str | None = None,
     ) -> CountReply[wires.generate_content.CountResponse]: ...
 
     @overload
     def count_tokens(
-        self, request: Any, format: Literal["generate_content"], via: FormatOrName | None = None, *, model: str | None = None
+        self, request: Any, format: Literal["generate_content"], via: Via = None, *, model: str | None = None
     ) -> CountReply[wires.generate_content.CountResponse]: ...
 
     @overload
     def count_tokens(
-        self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
+        self, request: Any, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None
     ) -> CountReply: ...
 
     def count_tokens(
-        self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
+        self, request: Any, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None
     ) -> CountReply:
         """Return the number of input tokens of a request, as the endpoint counts them, in the caller's format.
 
@@ -227,21 +202,19 @@ class Client(BaseClient):
         """Return the relay's models from all pages, with the ids that requests use."""
         return self._drive(self._models_flow())
 
-    def chat_completions(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply[wires.chat_completions.Response]:
+    def chat_completions(self, *, via: Via = None, **fields: Any) -> Reply[wires.chat_completions.Response]:
         """Send a chat_completions request with these fields."""
         return self.send(fields, "chat_completions", via)
 
-    def messages(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply[wires.messages.Response]:
+    def messages(self, *, via: Via = None, **fields: Any) -> Reply[wires.messages.Response]:
         """Send a messages request with these fields."""
         return self.send(fields, "messages", via)
 
-    def responses(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply[wires.responses.Response]:
+    def responses(self, *, via: Via = None, **fields: Any) -> Reply[wires.responses.Response]:
         """Send a responses request with these fields."""
         return self.send(fields, "responses", via)
 
-    def generate_content(
-        self, model: str, *, via: FormatOrName | None = None, **fields: Any
-    ) -> Reply[wires.generate_content.Response]:
+    def generate_content(self, model: str, *, via: Via = None, **fields: Any) -> Reply[wires.generate_content.Response]:
         """Send a generate_content request with these fields."""
         return self.send(fields, "generate_content", via, model=model)
 
@@ -319,123 +292,99 @@ class AsyncClient(BaseClient):
 
     @overload
     async def send(
-        self,
-        request: wires.chat_completions.Request,
-        format: None = None,
-        via: FormatOrName | None = None,
-        *,
-        model: str | None = None,
+        self, request: wires.chat_completions.Request, format: None = None, via: Via = None, *, model: str | None = None
     ) -> Reply[wires.chat_completions.Response]: ...
 
     @overload
     async def send(
-        self, request: Any, format: Literal["chat_completions"], via: FormatOrName | None = None, *, model: str | None = None
+        self, request: Any, format: Literal["chat_completions"], via: Via = None, *, model: str | None = None
     ) -> Reply[wires.chat_completions.Response]: ...
 
     @overload
     async def send(
-        self, request: wires.messages.Request, format: None = None, via: FormatOrName | None = None, *, model: str | None = None
+        self, request: wires.messages.Request, format: None = None, via: Via = None, *, model: str | None = None
     ) -> Reply[wires.messages.Response]: ...
 
     @overload
     async def send(
-        self, request: Any, format: Literal["messages"], via: FormatOrName | None = None, *, model: str | None = None
+        self, request: Any, format: Literal["messages"], via: Via = None, *, model: str | None = None
     ) -> Reply[wires.messages.Response]: ...
 
     @overload
     async def send(
-        self, request: wires.responses.Request, format: None = None, via: FormatOrName | None = None, *, model: str | None = None
+        self, request: wires.responses.Request, format: None = None, via: Via = None, *, model: str | None = None
     ) -> Reply[wires.responses.Response]: ...
 
     @overload
     async def send(
-        self, request: Any, format: Literal["responses"], via: FormatOrName | None = None, *, model: str | None = None
+        self, request: Any, format: Literal["responses"], via: Via = None, *, model: str | None = None
     ) -> Reply[wires.responses.Response]: ...
 
     @overload
     async def send(
-        self,
-        request: wires.generate_content.Request,
-        format: None = None,
-        via: FormatOrName | None = None,
-        *,
-        model: str | None = None,
+        self, request: wires.generate_content.Request, format: None = None, via: Via = None, *, model: str | None = None
     ) -> Reply[wires.generate_content.Response]: ...
 
     @overload
     async def send(
-        self, request: Any, format: Literal["generate_content"], via: FormatOrName | None = None, *, model: str | None = None
+        self, request: Any, format: Literal["generate_content"], via: Via = None, *, model: str | None = None
     ) -> Reply[wires.generate_content.Response]: ...
 
     @overload
     async def send(
-        self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
+        self, request: Any, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None
     ) -> Reply: ...
 
-    async def send(
-        self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
-    ) -> Reply:
+    async def send(self, request: Any, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None) -> Reply:
         """Send a request and return the whole answer in the caller's format, as ``Client.send``."""
         return await self._drive(self._send_flow(self._plan_call(request, format, via, model, stream=False)))
 
     @overload
     def stream(
-        self,
-        request: wires.chat_completions.Request,
-        format: None = None,
-        via: FormatOrName | None = None,
-        *,
-        model: str | None = None,
+        self, request: wires.chat_completions.Request, format: None = None, via: Via = None, *, model: str | None = None
     ) -> AsyncStream[wires.chat_completions.StreamEvent, wires.chat_completions.Response]: ...
 
     @overload
     def stream(
-        self, request: Any, format: Literal["chat_completions"], via: FormatOrName | None = None, *, model: str | None = None
+        self, request: Any, format: Literal["chat_completions"], via: Via = None, *, model: str | None = None
     ) -> AsyncStream[wires.chat_completions.StreamEvent, wires.chat_completions.Response]: ...
 
     @overload
     def stream(
-        self, request: wires.messages.Request, format: None = None, via: FormatOrName | None = None, *, model: str | None = None
+        self, request: wires.messages.Request, format: None = None, via: Via = None, *, model: str | None = None
     ) -> AsyncStream[wires.messages.StreamEvent, wires.messages.Response]: ...
 
     @overload
     def stream(
-        self, request: Any, format: Literal["messages"], via: FormatOrName | None = None, *, model: str | None = None
+        self, request: Any, format: Literal["messages"], via: Via = None, *, model: str | None = None
     ) -> AsyncStream[wires.messages.StreamEvent, wires.messages.Response]: ...
 
     @overload
     def stream(
-        self, request: wires.responses.Request, format: None = None, via: FormatOrName | None = None, *, model: str | None = None
+        self, request: wires.responses.Request, format: None = None, via: Via = None, *, model: str | None = None
     ) -> AsyncStream[wires.responses.StreamEvent, wires.responses.Response]: ...
 
     @overload
     def stream(
-        self, request: Any, format: Literal["responses"], via: FormatOrName | None = None, *, model: str | None = None
+        self, request: Any, format: Literal["responses"], via: Via = None, *, model: str | None = None
     ) -> AsyncStream[wires.responses.StreamEvent, wires.responses.Response]: ...
 
     @overload
     def stream(
-        self,
-        request: wires.generate_content.Request,
-        format: None = None,
-        via: FormatOrName | None = None,
-        *,
-        model: str | None = None,
+        self, request: wires.generate_content.Request, format: None = None, via: Via = None, *, model: str | None = None
     ) -> AsyncStream[wires.generate_content.StreamEvent, wires.generate_content.Response]: ...
 
     @overload
     def stream(
-        self, request: Any, format: Literal["generate_content"], via: FormatOrName | None = None, *, model: str | None = None
+        self, request: Any, format: Literal["generate_content"], via: Via = None, *, model: str | None = None
     ) -> AsyncStream[wires.generate_content.StreamEvent, wires.generate_content.Response]: ...
 
     @overload
     def stream(
-        self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
+        self, request: Any, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None
     ) -> AsyncStream: ...
 
-    def stream(
-        self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
-    ) -> AsyncStream:
+    def stream(self, request: Any, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None) -> AsyncStream:
         """Return the stream of an answer; open it with ``async with``. The arguments are those of ``send``."""
         planned = self._plan_call(request, format, via, model, stream=True)
         return AsyncStream(planned, self._stream_flow(planned), self._pool, self._clock)
@@ -445,14 +394,14 @@ class AsyncClient(BaseClient):
         self,
         request: wires.messages.CountRequest | wires.messages.Request,
         format: None = None,
-        via: FormatOrName | None = None,
+        via: Via = None,
         *,
         model: str | None = None,
     ) -> CountReply[wires.messages.CountResponse]: ...
 
     @overload
     async def count_tokens(
-        self, request: Any, format: Literal["messages"], via: FormatOrName | None = None, *, model: str | None = None
+        self, request: Any, format: Literal["messages"], via: Via = None, *, model: str | None = None
     ) -> CountReply[wires.messages.CountResponse]: ...
 
     @overload
@@ -460,14 +409,14 @@ class AsyncClient(BaseClient):
         self,
         request: wires.responses.CountRequest | wires.responses.Request,
         format: None = None,
-        via: FormatOrName | None = None,
+        via: Via = None,
         *,
         model: str | None = None,
     ) -> CountReply[wires.responses.CountResponse]: ...
 
     @overload
     async def count_tokens(
-        self, request: Any, format: Literal["responses"], via: FormatOrName | None = None, *, model: str | None = None
+        self, request: Any, format: Literal["responses"], via: Via = None, *, model: str | None = None
     ) -> CountReply[wires.responses.CountResponse]: ...
 
     @overload
@@ -475,23 +424,23 @@ class AsyncClient(BaseClient):
         self,
         request: wires.generate_content.CountRequest | wires.generate_content.Request,
         format: None = None,
-        via: FormatOrName | None = None,
+        via: Via = None,
         *,
         model: str | None = None,
     ) -> CountReply[wires.generate_content.CountResponse]: ...
 
     @overload
     async def count_tokens(
-        self, request: Any, format: Literal["generate_content"], via: FormatOrName | None = None, *, model: str | None = None
+        self, request: Any, format: Literal["generate_content"], via: Via = None, *, model: str | None = None
     ) -> CountReply[wires.generate_content.CountResponse]: ...
 
     @overload
     async def count_tokens(
-        self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
+        self, request: Any, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None
     ) -> CountReply: ...
 
     async def count_tokens(
-        self, request: Any, format: FormatOrName | None = None, via: FormatOrName | None = None, *, model: str | None = None
+        self, request: Any, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None
     ) -> CountReply:
         """Return the number of input tokens of a request, as ``Client.count_tokens``."""
         return await self._drive(self._count_flow(self._open_count(request, format, via, model)))
@@ -500,21 +449,19 @@ class AsyncClient(BaseClient):
         """Return the relay's models from all pages, with the ids that requests use."""
         return await self._drive(self._models_flow())
 
-    async def chat_completions(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply[wires.chat_completions.Response]:
+    async def chat_completions(self, *, via: Via = None, **fields: Any) -> Reply[wires.chat_completions.Response]:
         """Send a chat_completions request with these fields."""
         return await self.send(fields, "chat_completions", via)
 
-    async def messages(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply[wires.messages.Response]:
+    async def messages(self, *, via: Via = None, **fields: Any) -> Reply[wires.messages.Response]:
         """Send a messages request with these fields."""
         return await self.send(fields, "messages", via)
 
-    async def responses(self, *, via: FormatOrName | None = None, **fields: Any) -> Reply[wires.responses.Response]:
+    async def responses(self, *, via: Via = None, **fields: Any) -> Reply[wires.responses.Response]:
         """Send a responses request with these fields."""
         return await self.send(fields, "responses", via)
 
-    async def generate_content(
-        self, model: str, *, via: FormatOrName | None = None, **fields: Any
-    ) -> Reply[wires.generate_content.Response]:
+    async def generate_content(self, model: str, *, via: Via = None, **fields: Any) -> Reply[wires.generate_content.Response]:
         """Send a generate_content request with these fields."""
         return await self.send(fields, "generate_content", via, model=model)
 
