@@ -13,21 +13,7 @@ from pydantic import BaseModel
 
 from formatbridge import formats, ir
 from formatbridge.arguments import caller, checked_stream
-from formatbridge.client import errors
-from formatbridge.client.calls import (
-    Call,
-    Head,
-    Native,
-    Prepared,
-    build_call,
-    build_models_call,
-    prepared,
-    raise_if_failed,
-    read_answer,
-    read_json,
-    read_models,
-    report_replay,
-)
+from formatbridge.client import calls, errors
 from formatbridge.client.connection_pool import ConnectionPool, checked_client
 from formatbridge.client.flow import Attempt, CallDeadline, CallSettings, Close, Flow, Outcome, attempts, read_body
 from formatbridge.client.incoming_stream import IncomingStream
@@ -74,7 +60,7 @@ class PlannedCall:
     """A call that is ready to be sent."""
 
     exchange: Exchange
-    call: Call
+    call: calls.Call
     via: FormatOrName
 
 
@@ -183,10 +169,10 @@ class BaseClient:
         stream: bool = False,
         *,
         model: str | None = None,
-    ) -> Prepared:
+    ) -> calls.Prepared:
         """Return what ``send`` or ``stream`` would send, without sending it. The key is hidden."""
         planned = self._plan_call(request, format, via, model, stream=stream)
-        return prepared(planned.call, planned.exchange)
+        return calls.prepared(planned.call, planned.exchange)
 
     def _plan_call(
         self, request: Any, format: FormatOrName | None, via: FormatOrName | None, model: str | None, *, stream: bool
@@ -199,10 +185,10 @@ class BaseClient:
         answer_options = options_for_answer(self._options, self._clock.time())
         exchange = bridge.open(request, stream=streams, model=model, answer_options=answer_options)
         if stream and cannot_stream:
-            report_replay(exchange.request)
+            calls.report_replay(exchange.request)
         if not exchange.request.model:
             raise ConfigurationError("the request has no model: pass model=")
-        call = build_call(exchange, self._base_url, self._profile, current_key(self._key), self._headers)
+        call = calls.build_call(exchange, self._base_url, self._profile, current_key(self._key), self._headers)
         return PlannedCall(exchange, call, self._endpoint(source_format, via))
 
     def _bridge(self, source_format: FormatSpec, via: FormatOrName | None) -> Bridge:
@@ -250,18 +236,18 @@ class BaseClient:
         request = exchange.request
         if self._token_counter is not None and not can_count(self._profile, request.target_format):
             answer = estimated(exchange, self._token_counter)
-            return CountReply(request, answer, {}, Outcome(answer, Head(200, {}), 0))
-        call = build_call(exchange, self._base_url, self._profile, current_key(self._key), self._headers)
+            return CountReply(request, answer, {}, Outcome(answer, calls.Head(200, {}), 0))
+        call = calls.build_call(exchange, self._base_url, self._profile, current_key(self._key), self._headers)
         outcome = yield from self._answer_flow(exchange, call)
         native, answer = outcome.received
         return CountReply(request, answer, native, outcome)
 
-    def _answer_flow(self, exchange: BaseExchange, call: Call) -> Flow[Outcome[tuple[JsonObject, Converted]]]:
+    def _answer_flow(self, exchange: BaseExchange, call: calls.Call) -> Flow[Outcome[tuple[JsonObject, Converted]]]:
         """Send a call and return the whole answer, as the endpoint sent it and converted."""
 
-        def read(head: Head, native: Native) -> tuple[JsonObject, Converted]:
-            answer = read_answer(head, native, exchange, call)
-            raise_if_failed(head, native.value, call)  # some formats can represent a failed answer
+        def read(head: calls.Head, native: calls.Native) -> tuple[JsonObject, Converted]:
+            answer = calls.read_answer(head, native, exchange, call)
+            calls.raise_if_failed(head, native.value, call)  # some formats can represent a failed answer
             return native.value, answer
 
         settings = self._call_settings(is_stream=False)
@@ -275,10 +261,12 @@ class BaseClient:
         settings = self._call_settings(is_stream=False)
         deadline = CallDeadline(settings, is_stream=False)
         while True:
-            call = build_models_call(self._base_url, self._profile, current_key(self._key), self._headers, locations[0], query)
+            call = calls.build_models_call(
+                self._base_url, self._profile, current_key(self._key), self._headers, locations[0], query
+            )
 
-            def read(head: Head, native: Native, call: Call = call) -> ir.ModelList:
-                return read_models(head, native.value, call)
+            def read(head: calls.Head, native: calls.Native, call: calls.Call = call) -> ir.ModelList:
+                return calls.read_models(head, native.value, call)
 
             try:
                 outcome = yield from self._fetch_flow(call, read, settings, deadline)
@@ -299,14 +287,14 @@ class BaseClient:
             seen.add(query)
 
     def _fetch_flow(
-        self, call: Call, read: Callable[[Head, Native], T], settings: CallSettings, deadline: CallDeadline
+        self, call: calls.Call, read: Callable[[calls.Head, calls.Native], T], settings: CallSettings, deadline: CallDeadline
     ) -> Flow[Outcome[T]]:
         """Send a call and return what ``read`` returns for its body."""
         _log_call(call)
 
-        def receive(head: Head) -> Flow[T]:
+        def receive(head: calls.Head) -> Flow[T]:
             body = yield from read_body(head, settings, deadline, call)
-            return read(head, read_json(head, body, call))
+            return read(head, calls.read_json(head, body, call))
 
         outcome = yield from attempts(call, settings, deadline, receive)
         yield Close()
@@ -318,7 +306,7 @@ class BaseClient:
         settings = self._call_settings(is_stream=True)
         deadline = CallDeadline(settings, is_stream=True)
 
-        def receive(head: Head) -> Flow[IncomingStream]:
+        def receive(head: calls.Head) -> Flow[IncomingStream]:
             return IncomingStream(planned.exchange, planned.call.mask, settings, deadline).open(head, planned.call)
 
         span = self._start_span(planned)
@@ -346,7 +334,7 @@ class BaseClient:
             self._on_attempt(attempt)
 
 
-def _log_call(call: Call) -> None:
+def _log_call(call: calls.Call) -> None:
     """Log a call before it is sent, without body and secrets."""
     if _LOG.isEnabledFor(logging.DEBUG):
         secrets = dict.fromkeys(call.secrets, HIDDEN)

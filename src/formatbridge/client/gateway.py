@@ -10,18 +10,7 @@ from typing import NoReturn
 
 from formatbridge import formats
 from formatbridge.arguments import type_name
-from formatbridge.client.asgi import (
-    ClientDisconnectedError,
-    Receive,
-    ResponseSender,
-    Scope,
-    Send,
-    read_body,
-    reject_websocket,
-    request_of,
-    with_body,
-    without_key,
-)
+from formatbridge.client import asgi
 from formatbridge.client.connection_pool import ConnectionPool, checked_client
 from formatbridge.client.flow import Attempt, CallSettings
 from formatbridge.client.gateway_exchange import GatewayExchange
@@ -146,7 +135,7 @@ class Gateway:
         pool, self._pool = self._pool, ConnectionPool(self._http_client, is_async=True)
         await pool.close_async()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: asgi.Scope, receive: asgi.Receive, send: asgi.Send) -> None:
         """Serve one connection of an ASGI server."""
         match scope["type"]:
             case "http":
@@ -154,13 +143,13 @@ class Gateway:
             case "lifespan":
                 await self._serve_lifespan(receive, send)
             case "websocket":
-                request = request_of({**scope, "method": "GET"})
+                request = asgi.request_of({**scope, "method": "GET"})
                 rejected = RejectedRequestError(501, "formatbridge does not serve websockets, use HTTP")
-                await reject_websocket(scope, receive, send, rejection(rejected, request.format))
+                await asgi.reject_websocket(scope, receive, send, rejection(rejected, request.format))
             case kind:
                 raise ValueError(f"the scope has type {kind!r}, expected http, lifespan or websocket")
 
-    async def _serve_lifespan(self, receive: Receive, send: Send) -> None:
+    async def _serve_lifespan(self, receive: asgi.Receive, send: asgi.Send) -> None:
         """Load the formats at startup, so that the first request does not wait for them, and close the connections at shutdown."""
         from formatbridge.convert.preload import preload
 
@@ -174,30 +163,30 @@ class Gateway:
                 await send({"type": "lifespan.shutdown.complete"})
                 return
 
-    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _serve(self, scope: asgi.Scope, receive: asgi.Receive, send: asgi.Send) -> None:
         """Serve one request. A response that cannot be completed after its start ends without its last message."""
-        sender = ResponseSender(send, self._settings[False].timeout.write)
-        request = request_of(scope)
+        sender = asgi.ResponseSender(send, self._settings[False].timeout.write)
+        request = asgi.request_of(scope)
         try:
             await self._receive_and_respond(request, receive, sender)
-        except ClientDisconnectedError:
+        except asgi.ClientDisconnectedError:
             _LOG.info("gateway: the client disconnected from %s %s", request.method, request.path)
         finally:
             sender.close()
 
-    async def _receive_and_respond(self, request: SDKRequest, receive: Receive, sender: ResponseSender) -> None:
+    async def _receive_and_respond(self, request: SDKRequest, receive: asgi.Receive, sender: asgi.ResponseSender) -> None:
         """Read the body of a request and send the response; an exception that is no error of this library is raised after its response."""
         try:
             seconds = self._settings[False].timeout.read
-            body = await read_body(request, receive, self._handler.limits.max_request_bytes, seconds)
-            await _until_disconnect(receive, sender, lambda: self._respond(with_body(request, body), sender))
+            body = await asgi.read_body(request, receive, self._handler.limits.max_request_bytes, seconds)
+            await _until_disconnect(receive, sender, lambda: self._respond(asgi.with_body(request, body), sender))
         except RejectedRequestError as error:
             await sender.send_whole(rejection(error, request.format))
         except FormatBridgeError as error:
             if sender.has_started:
                 raise
             await sender.send_whole(failure(error, request.format, self._endpoint_for(request.format)))
-        except ClientDisconnectedError:
+        except asgi.ClientDisconnectedError:
             raise
         except Exception:
             if not sender.has_started:
@@ -205,7 +194,7 @@ class Gateway:
                 await sender.send_whole(rejection(failed, request.format))
             raise
 
-    async def _respond(self, request: SDKRequest, sender: ResponseSender) -> None:
+    async def _respond(self, request: SDKRequest, sender: asgi.ResponseSender) -> None:
         """Convert and send a request, and send its response."""
         source = request.format
         via, turn = self._endpoint_for(source), None
@@ -235,7 +224,7 @@ class Gateway:
         self,
         response: SDKResponse,
         exchange: GatewayExchange,
-        sender: ResponseSender,
+        sender: asgi.ResponseSender,
         handler: SDKRequestHandler,
         turn: Turn | None,
     ) -> None:
@@ -255,7 +244,7 @@ class Gateway:
                     if turn is not None and converter.has_ended:
                         await _save(turn, converter.response())
                     exchange.pause_idle()
-                    await sender.send_chunk(without_key(converted, mask))
+                    await sender.send_chunk(asgi.without_key(converted, mask))
                     exchange.resume_idle()
                 if converter.event_count > events_before:
                     exchange.restart_idle()
@@ -269,7 +258,7 @@ class Gateway:
             tail = response.mask.body(error.tail)
         finally:
             stream.report()
-        await sender.send_chunk(without_key(tail, mask), is_last=True)
+        await sender.send_chunk(asgi.without_key(tail, mask), is_last=True)
         await exchange.drain()
 
     def _endpoint_for(self, source: FormatSpec) -> FormatSpec:
@@ -301,7 +290,7 @@ async def _save(turn: Turn, answer: Converted) -> None:
         _LOG.exception("gateway: the memory raised an exception")
 
 
-async def _until_disconnect(receive: Receive, sender: ResponseSender, respond: Callable[[], Awaitable[None]]) -> None:
+async def _until_disconnect(receive: asgi.Receive, sender: asgi.ResponseSender, respond: Callable[[], Awaitable[None]]) -> None:
     """Await a response, and cancel it when the client disconnects or reads nothing for too long."""
     import anyio
 
@@ -326,7 +315,7 @@ async def _until_disconnect(receive: Receive, sender: ResponseSender, respond: C
     if raised is not None:
         raise raised
     if not is_done:
-        raise ClientDisconnectedError
+        raise asgi.ClientDisconnectedError
 
 
 def _relay(value: RelayProfile | str | None) -> tuple[RelayProfile, str]:

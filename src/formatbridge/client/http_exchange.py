@@ -12,18 +12,9 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
+from formatbridge.client import deadlines
 from formatbridge.client.calls import Call, Head
 from formatbridge.client.connection_pool import ClientPool, ConnectionPool, PooledClient, running_loop
-from formatbridge.client.deadlines import (
-    DEADLINES,
-    AsyncDeadline,
-    DeadlineError,
-    HandshakeTimeoutError,
-    apply_deadlines,
-    deadline_after,
-    deadline_trace,
-    deadline_trace_async,
-)
 from formatbridge.client.flow import Read, Send, timeout_error
 from formatbridge.client.http_libraries import header_size
 from formatbridge.client.settings import Clock
@@ -149,29 +140,29 @@ class HTTPExchange(_BaseHTTPExchange):
         """Send a call and return the head of the response."""
         self.close()
         pooled = self._acquire()
-        started, DEADLINES.exchange = self._clock.now(), deadline_after(step.seconds)
+        started, deadlines.DEADLINES.exchange = self._clock.now(), deadlines.deadline_after(step.seconds)
         try:
-            request, options = _build_request(pooled.client, step, {"trace": deadline_trace(step.phases[0])})
+            request, options = _build_request(pooled.client, step, {"trace": deadlines.deadline_trace(step.phases[0])})
             self._response = response = _send_request(pooled, request, options)
-            apply_deadlines(response.extensions.get("network_stream"))
+            deadlines.apply_deadlines(response.extensions.get("network_stream"))
             head = _head(response)
             self._chunks = iter((response.content,)) if response.is_stream_consumed else response.iter_raw()
             return head
         except Exception as error:
             failure = library_error(error, pooled.module, step, self._used_all_time(step, started), "headers")
         finally:
-            DEADLINES.exchange = DEADLINES.handshake = None
+            deadlines.DEADLINES.exchange = deadlines.DEADLINES.handshake = None
         raise failure
 
     def read(self, step: Read) -> bytes | None:
         """Return the next chunk of the body; None at its end."""
-        started, DEADLINES.exchange = self._clock.now(), deadline_after(step.seconds)
+        started, deadlines.DEADLINES.exchange = self._clock.now(), deadlines.deadline_after(step.seconds)
         try:
             return next(self._chunks, None)
         except Exception as error:
             failure = library_error(error, self._client.module, step, self._used_all_time(step, started), "body")
         finally:
-            DEADLINES.exchange = None
+            deadlines.DEADLINES.exchange = None
         raise failure
 
     def close(self) -> None:
@@ -194,7 +185,7 @@ class AsyncHTTPExchange(_BaseHTTPExchange):
     def __init__(self, pool: ConnectionPool, clock: Clock) -> None:
         super().__init__(pool, clock)
         self._chunks: AsyncIterator[bytes] = _no_chunks()
-        self._deadline = AsyncDeadline()
+        self._deadline = deadlines.AsyncDeadline()
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def send(self, step: Send) -> Head:
@@ -204,7 +195,7 @@ class AsyncHTTPExchange(_BaseHTTPExchange):
         pooled = self._acquire()
         started = self._clock.now()
         try:
-            request, options = _build_request(pooled.client, step, {"trace": deadline_trace_async(step.phases[0])})
+            request, options = _build_request(pooled.client, step, {"trace": deadlines.deadline_trace_async(step.phases[0])})
             self._response = response = await self._deadline.within(step.seconds, _send_request_async(pooled, request, options))
             head = _head(response)
             self._chunks = _single_chunk(response.content) if response.is_stream_consumed else response.aiter_raw()
@@ -307,9 +298,9 @@ def library_error(error: Exception, module: Any, step: Send | Read, used_all_tim
     """
     if isinstance(error, APIError):
         return error
-    if isinstance(error, HandshakeTimeoutError):
+    if isinstance(error, deadlines.HandshakeTimeoutError):
         return timeout_error("connect", "connect")
-    if isinstance(error, DeadlineError) or (isinstance(error, module.TimeoutException) and used_all_time):
+    if isinstance(error, deadlines.DeadlineError) or (isinstance(error, module.TimeoutException) and used_all_time):
         return timeout_error(step.kind, phase)
     if isinstance(error, module.TimeoutException):
         name = type(error).__name__

@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from formatbridge import formats
 from formatbridge.arguments import shown, type_name
-from formatbridge.convert.arrow import (
-    ListColumn,
-    column_of,
-    import_pyarrow,
-    json_text,
-    pieces,
-    read_payloads,
-    record_batches,
-    with_columns,
-)
+from formatbridge.convert import arrow
 from formatbridge.convert.bodies import (
     Converted,
     ConvertedError,
@@ -110,7 +101,7 @@ def convert_table(
     A row that cannot be converted has an error and no body, and the conversion continues. Null stays null. Raises ``ConfigurationError``
     if pyarrow is not installed, for a column that the table lacks, and for a result column that it has already.
     """
-    import_pyarrow()
+    arrow.import_pyarrow()
     arguments = {"source": source, "target": target, "model": model, "stream": stream, "status": status}
     columns = {name: value for name, value in arguments.items() if isinstance(value, Column)}
     constants: dict[str, Any] = {name: value for name, value in arguments.items() if name not in columns and value is not None}
@@ -119,7 +110,7 @@ def convert_table(
         formats.load(constants[name])
     convert = partial(_CONVERT[kind], options=options_of(options), **constants)
     table = _Table(column, kind, convert, columns, losses, prefix)
-    return table.convert_batches(record_batches(batches))
+    return table.convert_batches(arrow.record_batches(batches))
 
 
 _CONVERT: dict[str, Callable[..., Converted]] = {"request": convert_request, "response": convert_response, "error": convert_error}
@@ -156,11 +147,11 @@ class _Table:
     def convert_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Convert each batch."""
         for batch in batches:
-            payloads, type = read_payloads(batch, self.column)
-            for start, count in pieces(batch, payloads):
+            payloads, type = arrow.read_payloads(batch, self.column)
+            for start, count in arrow.pieces(batch, payloads):
                 piece = batch.slice(start, count)
                 results = self._convert_rows(payloads.slice(start, count), piece)
-                yield with_columns(piece, {f"{self.prefix}{name}": array for name, array in results.arrays(type).items()})
+                yield arrow.with_columns(piece, {f"{self.prefix}{name}": array for name, array in results.arrays(type).items()})
 
     def _convert_rows(self, payloads: pa.Array, batch: pa.RecordBatch) -> _Results:
         """Convert the payloads of a batch."""
@@ -183,7 +174,7 @@ class _Table:
         """Return the values of the columns with arguments, for each row."""
         if not self.columns:
             return repeat(())
-        return zip(*(column_of(batch, column.name).to_pylist() for column in self.columns.values()), strict=True)
+        return zip(*(arrow.column_of(batch, column.name).to_pylist() for column in self.columns.values()), strict=True)
 
     def _arguments_of(self, row: tuple[Any, ...]) -> dict[str, Any]:
         return {name: column.value_of(value) for (name, column), value in zip(self.columns.items(), row, strict=True)}
@@ -200,10 +191,10 @@ class _Results:
         self._errors: list[str | None] = []
         members = dict.fromkeys(("kind", "severity", "code", "why"), "string")
         if losses == "summary":
-            self._losses = ListColumn(pattern="string", **members, count="int32")
+            self._losses = arrow.ListColumn(pattern="string", **members, count="int32")
         else:
-            self._losses = ListColumn(path="string", **members, before="string", after="string")
-        self._additions = ListColumn(path="string", value="string", why="string")
+            self._losses = arrow.ListColumn(path="string", **members, before="string", after="string")
+        self._additions = arrow.ListColumn(path="string", value="string", why="string")
 
     def append(self, converted: Converted | None, error: FormatBridgeError | None) -> None:
         """Add the result of a row, or the reason why there is none; neither if the payload is null."""
@@ -222,7 +213,7 @@ class _Results:
 
     def arrays(self, type: pa.DataType) -> dict[str, pa.Array]:
         """Return the columns by their names. ``type``: that of the bodies."""
-        pyarrow = import_pyarrow()
+        pyarrow = arrow.import_pyarrow()
         arrays = {"body": pyarrow.array(self._bodies, type)}
         if self._kind == "request":
             arrays["path"] = pyarrow.array(self._paths, pyarrow.string())
@@ -235,12 +226,12 @@ class _Results:
 
 def _loss_rows(losses: Iterable[Loss]) -> Iterator[tuple[Any, ...]]:
     for loss in losses:
-        yield loss.path, loss.kind, loss.severity, loss.code, loss.why, json_text(loss.before), json_text(loss.after)
+        yield loss.path, loss.kind, loss.severity, loss.code, loss.why, arrow.json_text(loss.before), arrow.json_text(loss.after)
 
 
 def _addition_rows(additions: Iterable[Addition]) -> Iterator[tuple[Any, ...]]:
     for addition in additions:
-        yield addition.path, json_text(addition.value), addition.why
+        yield addition.path, arrow.json_text(addition.value), addition.why
 
 
 def _summary_rows(losses: Iterable[Loss]) -> Iterator[tuple[Any, ...]]:

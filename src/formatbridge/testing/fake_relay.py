@@ -15,17 +15,8 @@ from formatbridge.client.http_libraries import build_async_stream, build_respons
 from formatbridge.client.profile import checked_url, origin_of
 from formatbridge.client.settings import Clock, checked
 from formatbridge.errors import ConfigurationError
+from formatbridge.testing import endpoints
 from formatbridge.testing.encoded_answer import encoded_answer
-from formatbridge.testing.endpoints import (
-    Endpoint,
-    RejectedRequestError,
-    check_body,
-    check_count_body,
-    check_key,
-    check_version,
-    error_body,
-    find_endpoint,
-)
 from formatbridge.testing.events import compact, rechunk, write_array, write_event
 from formatbridge.testing.faults import Fault, apply_fault, apply_fault_async, with_fault, with_fault_async
 from formatbridge.testing.in_memory import InMemoryTransport
@@ -203,7 +194,7 @@ class FakeRelay(InMemoryTransport):
                 self.misdirected.append(recorded)
             raise library.ConnectError(f"no server at {recorded.url}, the relay is at {self.base_url}", request=request)
         prefix = urlsplit(self.base_url).path
-        endpoint = find_endpoint(recorded.method, recorded.url, prefix, recorded.headers)
+        endpoint = endpoints.find_endpoint(recorded.method, recorded.url, prefix, recorded.headers)
         if endpoint is not None:
             recorded = replace(recorded, format=endpoint.format, model=endpoint.model, stream=bool(endpoint.stream))
         with self._lock:
@@ -211,27 +202,27 @@ class FakeRelay(InMemoryTransport):
             number = len(self.requests)
         try:
             return self._serve(endpoint, recorded, number)
-        except RejectedRequestError as error:
+        except endpoints.RejectedRequestError as error:
             return self._error_reply(error.failure, endpoint, number)
 
-    def _serve(self, endpoint: Endpoint | None, recorded: Recorded, number: int) -> _Reply:
+    def _serve(self, endpoint: endpoints.Endpoint | None, recorded: Recorded, number: int) -> _Reply:
         redirect = self._redirect(recorded)
         if redirect is not None:
             return redirect
         if endpoint is None:
             path = urlsplit(recorded.url).path
-            raise RejectedRequestError(
+            raise endpoints.RejectedRequestError(
                 Failure(404, f"Invalid URL ({recorded.method} {path})", type="invalid_request_error", code="")
             )
-        check_key(endpoint, recorded.headers, self.api_key)
-        check_version(endpoint, recorded.headers)
+        endpoints.check_key(endpoint, recorded.headers, self.api_key)
+        endpoints.check_version(endpoint, recorded.headers)
         if endpoint.kind == "models":
             step = self._player.next(recorded, wants_answer=False)
             return self._list(endpoint, number) if step is None else self._respond_without_answer(step, endpoint, number)
         if endpoint.kind == "count":
             step = self._player.next(recorded, wants_answer=False)
             return self._count(endpoint, recorded, number) if step is None else self._respond_without_answer(step, endpoint, number)
-        request = check_body(endpoint, recorded.content, endpoint.format)
+        request = endpoints.check_body(endpoint, recorded.content, endpoint.format)
         known = replace(recorded, model=request.model, stream=request.stream)
         with self._lock:
             self.requests[number - 1] = known
@@ -248,7 +239,7 @@ class FakeRelay(InMemoryTransport):
             return
         facts = Facts(model=request.model, reasons=self._reasons(request.model), is_verified=self._verified, issued=self._issued)
         for _, failure in broken_rules(request.format, request.body, facts, self._dialect):
-            raise RejectedRequestError(failure)
+            raise endpoints.RejectedRequestError(failure)
 
     def _reasons(self, model: str) -> bool:
         """Return whether a model reasons."""
@@ -266,11 +257,11 @@ class FakeRelay(InMemoryTransport):
         path = f"{split.path}/" if wants_slash else split.path.rstrip("/")
         return _Reply(307, {"location": split._replace(path=path).geturl()}, ())
 
-    def _list(self, endpoint: Endpoint, number: int) -> _Reply:
+    def _list(self, endpoint: endpoints.Endpoint, number: int) -> _Reply:
         """Return the list of models, or one of them."""
         ids = [id_ for id_ in self.models if endpoint.model in ("", id_)]
         if endpoint.model and not ids:
-            raise RejectedRequestError(Failure(404, f"no model {endpoint.model!r}", code="model_not_found"))
+            raise endpoints.RejectedRequestError(Failure(404, f"no model {endpoint.model!r}", code="model_not_found"))
         models = {"models": [_model(id_) for id_ in ids]}
         body = fb.convert_models(models, source="generate_content", target=endpoint.format).body
         body = apply_models_quirks(body, endpoint.format, self.quirks)
@@ -278,9 +269,9 @@ class FakeRelay(InMemoryTransport):
             body = body["models" if endpoint.format == "generate_content" else "data"][0]
         return self._send(200, body, number)
 
-    def _count(self, endpoint: Endpoint, recorded: Recorded, number: int) -> _Reply:
+    def _count(self, endpoint: endpoints.Endpoint, recorded: Recorded, number: int) -> _Reply:
         """Return the number of input tokens of a request."""
-        request = check_count_body(endpoint, recorded.content, self._dialect)
+        request = endpoints.check_count_body(endpoint, recorded.content, self._dialect)
         with self._lock:
             self.requests[number - 1] = replace(recorded, model=request.model)
         count = self._count_tokens
@@ -288,7 +279,9 @@ class FakeRelay(InMemoryTransport):
         answer = {"object": "response.input_tokens", "input_tokens": tokens}
         return self._send(200, fb.convert_count_response(answer, source="responses", target=endpoint.format).body, number)
 
-    def _answer(self, step: ScriptedStep, answer: Answer | Body, endpoint: Endpoint, request: Recorded, number: int) -> _Reply:
+    def _answer(
+        self, step: ScriptedStep, answer: Answer | Body, endpoint: endpoints.Endpoint, request: Recorded, number: int
+    ) -> _Reply:
         failure = step.failure if isinstance(step.failure, Failure) else None
         fault = None if isinstance(step.failure, Failure) else step.failure
         has_token = not self._strict or asks_for_token(request.body)
@@ -306,21 +299,21 @@ class FakeRelay(InMemoryTransport):
         frames = [write_event(event, endpoint.format) for event in events]
         return self._send(200, frames, number, headers=_STREAM_HEADERS, fault=fault)
 
-    def _remember(self, sent: Any, endpoint: Endpoint, request: Recorded) -> None:
+    def _remember(self, sent: Any, endpoint: endpoints.Endpoint, request: Recorded) -> None:
         """Record the tokens and ids of an answer, for the request that sends them back."""
         is_stored = endpoint.format == "responses" and stores_answer(request.body)
         with self._lock:
             self._issued.note(endpoint.format, sent, is_stored=is_stored)
 
-    def _respond_without_answer(self, step: ScriptedStep, endpoint: Endpoint, number: int) -> _Reply:
+    def _respond_without_answer(self, step: ScriptedStep, endpoint: endpoints.Endpoint, number: int) -> _Reply:
         """Return the reply of a step without an answer."""
         if isinstance(step.failure, Failure):
             return self._error_reply(step.failure, endpoint, number)
         return _Reply(200, {}, (), step.failure)
 
-    def _error_reply(self, failure: Failure, endpoint: Endpoint | None, number: int) -> _Reply:
+    def _error_reply(self, failure: Failure, endpoint: endpoints.Endpoint | None, number: int) -> _Reply:
         format = endpoint.format if endpoint else None
-        body = error_body(failure, format or "chat_completions")
+        body = endpoints.error_body(failure, format or "chat_completions")
         status, body = apply_error_quirks(failure.status, body, failure.message, format, self.quirks)
         retry_after_header = {} if failure.retry_after is None else {"retry-after": f"{failure.retry_after:g}"}
         return self._send(status, body, number, headers={**retry_after_header, **failure.headers})

@@ -4,19 +4,7 @@ from __future__ import annotations
 
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.script import Failure
-from formatbridge.testing.vendor_rules.openai import (
-    IMAGE_SOURCE,
-    JSON_SOURCE,
-    MODEL_SOURCE,
-    SCHEMA_SOURCE,
-    STRICT_SOURCE,
-    check_images,
-    check_parameters,
-    check_strict_format,
-    check_strict_tool,
-    mentions_json,
-    openai_failure,
-)
+from formatbridge.testing.vendor_rules import openai
 from formatbridge.testing.vendor_rules.rule import Facts, Rule, is_tagged, objects
 
 _TOKEN_KEYS = ("signature", "data", "thought_signature")
@@ -25,7 +13,7 @@ _TOKEN_KEYS = ("signature", "data", "thought_signature")
 def _check_schemas(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject the first function whose parameters lack ``properties``."""
     for index, tool in enumerate(body.get("tools") or ()):
-        failure = check_parameters(tool.get("function"), f"tools[{index}].function.parameters")
+        failure = openai.check_parameters(tool.get("function"), f"tools[{index}].function.parameters")
         if failure is not None:
             return failure
     return None
@@ -39,58 +27,61 @@ def _check_tokens(body: JsonObject, _facts: Facts) -> Failure | None:
         for node in objects(slots):
             if any(isinstance(node.get(key), str) and is_tagged(node[key]) for key in _TOKEN_KEYS):
                 param = f"messages[{index}]"
-                return openai_failure(400, f"Invalid value: {param!r} holds a reasoning token of another format.", param=param)
+                return openai.openai_failure(
+                    400, f"Invalid value: {param!r} holds a reasoning token of another format.", param=param
+                )
     return None
 
 
 def _check_strict(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject the first schema with ``strict`` that the server cannot enforce."""
     failures = [
-        check_strict_tool(tool.get("function"), f"tools[{index}].function") for index, tool in enumerate(body.get("tools") or ())
+        openai.check_strict_tool(tool.get("function"), f"tools[{index}].function")
+        for index, tool in enumerate(body.get("tools") or ())
     ]
-    failures.append(check_strict_format((body.get("response_format") or {}).get("json_schema"), "response_format"))
+    failures.append(openai.check_strict_format((body.get("response_format") or {}).get("json_schema"), "response_format"))
     return next((failure for failure in failures if failure is not None), None)
 
 
 def _check_images(body: JsonObject, _facts: Facts) -> Failure | None:
-    return check_images(body["messages"], "messages")
+    return openai.check_images(body["messages"], "messages")
 
 
 def _check_json_mode(body: JsonObject, _facts: Facts) -> Failure | None:
-    if (body.get("response_format") or {}).get("type") != "json_object" or mentions_json(body["messages"]):
+    if (body.get("response_format") or {}).get("type") != "json_object" or openai.mentions_json(body["messages"]):
         return None
     words = "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."
-    return openai_failure(400, words, param="messages")
+    return openai.openai_failure(400, words, param="messages")
 
 
 def _check_metadata(body: JsonObject, _facts: Facts) -> Failure | None:
     if not body.get("metadata") or body.get("store"):
         return None
-    return openai_failure(400, "The 'metadata' parameter is only allowed when 'store' is enabled.", param="metadata")
+    return openai.openai_failure(400, "The 'metadata' parameter is only allowed when 'store' is enabled.", param="metadata")
 
 
 def _check_model(body: JsonObject, _facts: Facts) -> Failure | None:
-    return None if body.get("model") else openai_failure(400, "you must provide a model parameter")
+    return None if body.get("model") else openai.openai_failure(400, "you must provide a model parameter")
 
 
 def _check_messages(body: JsonObject, _facts: Facts) -> Failure | None:
     if body["messages"]:
         return None
     words = "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead."
-    return openai_failure(400, words, param="messages", code="empty_array")
+    return openai.openai_failure(400, words, param="messages", code="empty_array")
 
 
 RULES = (
-    Rule("no_model", "`model` is missing or empty", MODEL_SOURCE, _check_model),
+    Rule("no_model", "`model` is missing or empty", openai.MODEL_SOURCE, _check_model),
     Rule("no_messages", "`messages` is empty", "CopilotKit/CopilotKit#529, microsoft/agent-framework#2384", _check_messages),
     Rule("strict_schema", "a schema with `strict` has an optional property, an open object or a keyword that is not supported",
-         STRICT_SOURCE, _check_strict),
-    Rule("image_type", "the data of an image is not of type PNG, JPEG, GIF or WebP", IMAGE_SOURCE, _check_images),
-    Rule("json_mode", "JSON mode without the word `json` in `messages`", JSON_SOURCE, _check_json_mode),
+         openai.STRICT_SOURCE, _check_strict),
+    Rule("image_type", "the data of an image is not of type PNG, JPEG, GIF or WebP", openai.IMAGE_SOURCE, _check_images),
+    Rule("json_mode", "JSON mode without the word `json` in `messages`", openai.JSON_SOURCE, _check_json_mode),
     Rule("metadata_not_stored", "`metadata` without `store: true`",
          "spiceai/spiceai#5231, tmc/langchaingo#1484, BerriAI/litellm#23087", _check_metadata),
     Rule("schema_without_properties", "the root of a function's `parameters` is no object with `properties`, or has a union",
-         SCHEMA_SOURCE, _check_schemas),
+         openai.SCHEMA_SOURCE, _check_schemas),
     Rule("foreign_token", "a reasoning token carries the tag `fb1|` of another format",
          "formats/shared/reasoning_tokens.py", _check_tokens),
 )  # fmt: skip

@@ -8,18 +8,7 @@ from typing import Any
 
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.script import Failure
-from formatbridge.testing.vendor_rules.openai import (
-    IMAGE_SOURCE,
-    JSON_SOURCE,
-    SCHEMA_SOURCE,
-    STRICT_SOURCE,
-    check_images,
-    check_parameters,
-    check_strict_format,
-    check_strict_tool,
-    mentions_json,
-    openai_failure,
-)
+from formatbridge.testing.vendor_rules import openai
 from formatbridge.testing.vendor_rules.rule import Facts, Rule, is_tagged
 
 _LEAST_TOKENS = 16
@@ -44,7 +33,7 @@ def _items(body: JsonObject) -> Iterator[tuple[int, JsonObject]]:
 
 def _not_found(id_: object) -> Failure:
     hint = "Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input."
-    return openai_failure(404, f"Item with id '{id_}' not found. {hint}", param="input")
+    return openai.openai_failure(404, f"Item with id '{id_}' not found. {hint}", param="input")
 
 
 def _check_items(body: JsonObject, facts: Facts) -> Failure | None:
@@ -55,7 +44,7 @@ def _check_items(body: JsonObject, facts: Facts) -> Failure | None:
         if item.get("id"):
             return _not_found(item["id"])
         param = f"input[{index}].id"
-        return openai_failure(400, f"Missing required parameter: '{param}'.", param=param, code="missing_required_parameter")
+        return openai.openai_failure(400, f"Missing required parameter: '{param}'.", param=param, code="missing_required_parameter")
     return None
 
 
@@ -70,7 +59,7 @@ def _check_tokens(body: JsonObject, facts: Facts) -> Failure | None:
             shown = token if len(token) <= 8 else f"{token[:4]}...{token[-4:]}"
             reason = "Encrypted content could not be decrypted or parsed."
             message = f"The encrypted content {shown} could not be verified. Reason: {reason}"
-            return openai_failure(400, message, code="invalid_encrypted_content")
+            return openai.openai_failure(400, message, code="invalid_encrypted_content")
     return None
 
 
@@ -78,7 +67,7 @@ def _check_include(body: JsonObject, facts: Facts) -> Failure | None:
     """Reject ``include`` of reasoning tokens for a model that does not reason."""
     if facts.reasons or not asks_for_token(body):
         return None
-    return openai_failure(400, "Encrypted content is not supported with this model.", param="include")
+    return openai.openai_failure(400, "Encrypted content is not supported with this model.", param="include")
 
 
 def _check_summary(body: JsonObject, facts: Facts) -> Failure | None:
@@ -91,7 +80,7 @@ def _check_summary(body: JsonObject, facts: Facts) -> Failure | None:
         " https://platform.openai.com/settings/organization/general and click on Verify Organization."
         " If you just verified, it can take up to 15 minutes for access to propagate."
     )
-    return openai_failure(400, message, param="reasoning.summary", code="unsupported_value")
+    return openai.openai_failure(400, message, param="reasoning.summary", code="unsupported_value")
 
 
 def _check_limit(body: JsonObject, _facts: Facts) -> Failure | None:
@@ -102,7 +91,7 @@ def _check_limit(body: JsonObject, _facts: Facts) -> Failure | None:
     message = (
         f"Invalid 'max_output_tokens': integer below minimum value. Expected a value >= {_LEAST_TOKENS}, but got {limit} instead."
     )
-    return openai_failure(400, message, param="max_output_tokens", code="integer_below_min_value")
+    return openai.openai_failure(400, message, param="max_output_tokens", code="integer_below_min_value")
 
 
 def _check_deferred(body: JsonObject, _facts: Facts) -> Failure | None:
@@ -112,10 +101,12 @@ def _check_deferred(body: JsonObject, _facts: Facts) -> Failure | None:
     is_deferred = any(tool.get("defer_loading") for tool in (*tools, *inner))
     searches = [tool for tool in tools if tool.get("type") == "tool_search"]
     if is_deferred and not searches:
-        return openai_failure(400, "Invalid Value: 'tools.defer_loading'. Deferred tools require tools.tool_search.", param="tools")
+        return openai.openai_failure(
+            400, "Invalid Value: 'tools.defer_loading'. Deferred tools require tools.tool_search.", param="tools"
+        )
     if not is_deferred and any(tool.get("execution") != "client" for tool in searches):
         message = "Invalid Value: 'tools.tool_search'. tools.tool_search requires at least one deferred tool."
-        return openai_failure(400, message, param="tools")
+        return openai.openai_failure(400, message, param="tools")
     return None
 
 
@@ -139,7 +130,7 @@ def _check_previous(body: JsonObject, facts: Facts) -> Failure | None:
     if id_ is None or facts.stores(id_):
         return None
     message = f"Previous response with id '{id_}' not found."
-    return openai_failure(400, message, param="previous_response_id", code="previous_response_not_found")
+    return openai.openai_failure(400, message, param="previous_response_id", code="previous_response_not_found")
 
 
 def _check_conversation(body: JsonObject, _facts: Facts) -> Failure | None:
@@ -148,12 +139,12 @@ def _check_conversation(body: JsonObject, _facts: Facts) -> Failure | None:
     if conversation is None:
         return None
     id_ = conversation.get("id") if isinstance(conversation, dict) else conversation
-    return openai_failure(404, f"Conversation with id '{id_}' not found.", param="conversation")
+    return openai.openai_failure(404, f"Conversation with id '{id_}' not found.", param="conversation")
 
 
 def _check_schemas(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject the first function whose parameters lack ``properties``."""
-    failures = (check_parameters(tool, f"{path}.parameters") for path, tool in _functions(body))
+    failures = (openai.check_parameters(tool, f"{path}.parameters") for path, tool in _functions(body))
     return next((failure for failure in failures if failure is not None), None)
 
 
@@ -172,29 +163,34 @@ def _functions(body: JsonObject) -> Iterator[tuple[str, JsonObject]]:
 
 def _check_strict(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject the first schema with ``strict`` that the server cannot enforce."""
-    failures = [check_strict_tool(tool, f"{path}.parameters") for path, tool in _functions(body)]
-    failures.append(check_strict_format((body.get("text") or {}).get("format"), "text.format.schema"))
+    failures = [openai.check_strict_tool(tool, f"{path}.parameters") for path, tool in _functions(body)]
+    failures.append(openai.check_strict_format((body.get("text") or {}).get("format"), "text.format.schema"))
     return next((failure for failure in failures if failure is not None), None)
 
 
 def _check_images(body: JsonObject, _facts: Facts) -> Failure | None:
-    return check_images(body.get("input"), "input")
+    return openai.check_images(body.get("input"), "input")
 
 
 def _check_json_mode(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject JSON mode without the word in the input. The instructions do not count; an earlier response may have the word."""
     kind = ((body.get("text") or {}).get("format") or {}).get("type")
-    if kind != "json_object" or body.get("previous_response_id") or body.get("conversation") or mentions_json(body.get("input")):
+    if (
+        kind != "json_object"
+        or body.get("previous_response_id")
+        or body.get("conversation")
+        or openai.mentions_json(body.get("input"))
+    ):
         return None
     words = "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'."
-    return openai_failure(400, words, param="input")
+    return openai.openai_failure(400, words, param="input")
 
 
 def _check_model(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject a request without a model. A stored prompt may have one."""
     if body.get("model") or body.get("prompt"):
         return None
-    return openai_failure(400, "Missing required parameter: 'model'.", param="model", code="missing_required_parameter")
+    return openai.openai_failure(400, "Missing required parameter: 'model'.", param="model", code="missing_required_parameter")
 
 
 def _check_input(body: JsonObject, _facts: Facts) -> Failure | None:
@@ -203,9 +199,9 @@ def _check_input(body: JsonObject, _facts: Facts) -> Failure | None:
         return None
     code = "missing_required_parameter"
     if body.get("input") is None:
-        return openai_failure(400, "Missing required parameter: 'input'.", param="input", code=code)
+        return openai.openai_failure(400, "Missing required parameter: 'input'.", param="input", code=code)
     words = "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation' must be provided."
-    return openai_failure(400, words, code=code)
+    return openai.openai_failure(400, words, code=code)
 
 
 def _check_labels(body: JsonObject, _facts: Facts) -> Failure | None:
@@ -215,7 +211,7 @@ def _check_labels(body: JsonObject, _facts: Facts) -> Failure | None:
         if isinstance(label, str) and not _LABEL.fullmatch(label):
             param = f"tools[{index}].server_label"
             expected = "Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'."
-            return openai_failure(400, f"Invalid '{param}': string does not match pattern. {expected}", param=param)
+            return openai.openai_failure(400, f"Invalid '{param}': string does not match pattern. {expected}", param=param)
     return None
 
 
@@ -228,9 +224,9 @@ RULES = (
     Rule("no_input", "`input` is missing or empty, and there is no `previous_response_id`, `prompt` or `conversation`",
          "docs, Create a model response; the message as OpenAI answers an empty list", _check_input),
     Rule("strict_schema", "a schema with `strict` has an optional property, an open object or a keyword that is not supported",
-         STRICT_SOURCE, _check_strict),
-    Rule("image_type", "the data of an image is not of type PNG, JPEG, GIF or WebP", IMAGE_SOURCE, _check_images),
-    Rule("json_mode", "JSON mode without the word `json` in `input`", JSON_SOURCE, _check_json_mode),
+         openai.STRICT_SOURCE, _check_strict),
+    Rule("image_type", "the data of an image is not of type PNG, JPEG, GIF or WebP", openai.IMAGE_SOURCE, _check_images),
+    Rule("json_mode", "JSON mode without the word `json` in `input`", openai.JSON_SOURCE, _check_json_mode),
     Rule("reasoning_not_stored", "a reasoning item has no `encrypted_content`, and its id is not of an answer that this server stored",
          "vercel/ai#7543, openai/openai-agents-python#919, earendil-works/pi#5059", _check_items),
     Rule("unknown_token", "an `encrypted_content` is not this server's", "openai/codex#8128", _check_tokens),
@@ -247,5 +243,5 @@ RULES = (
     Rule("conversation_not_stored", "`conversation` names a conversation, of which the server has none",
          "docs, Conversations", _check_conversation),
     Rule("schema_without_properties", "the root of a function's `parameters` is no object with `properties`, or has a union",
-         SCHEMA_SOURCE, _check_schemas),
+         openai.SCHEMA_SOURCE, _check_schemas),
 )  # fmt: skip
