@@ -35,7 +35,7 @@ _OFF = {"enable_thinking": False}
     [
         ("openai", _EFFORT, {"reasoning_effort": "low"}),
         ("azure", _EFFORT, {"reasoning_effort": "low"}),
-        ("mistral", _EFFORT, {"reasoning_effort": "low"}),
+        ("mistral", {"reasoning": {"effort": "high"}}, {"reasoning_effort": "high"}),
         ("vllm", _EFFORT, {"reasoning_effort": "low"}),
         ("deepseek", _EFFORT, {"thinking": {"type": "enabled"}, "reasoning_effort": "low"}),
         ("qwen", {"thinking": {"type": "disabled"}}, {"enable_thinking": False}),
@@ -419,7 +419,7 @@ def test_a_field_that_only_the_other_server_of_google_has_is_reported(
     assert converted.body == {"model": "m"} | _GEMINI | written
     assert len(converted.losses) >= 3
     for loss in converted.losses:
-        assert "rejects it" in loss.why or "does not support it" in loss.why
+        assert loss.code in ("rejected_by_server", "unsupported_by_server", "nearest_value")
     kept = _convert(_GEMINI | sent, other, "generate_content")
     assert (kept.body, list(kept.losses)) == ({"model": "m"} | _GEMINI | sent, [])
 
@@ -516,3 +516,62 @@ def test_parameters_that_the_server_ignores_are_reported() -> None:
 
     assert _settings(converted) == {"temperature": 0.5}
     assert {loss.path for loss in converted.losses} == {"/n", "/seed", "/logit_bias", "/verbosity", "/service_tier"}
+
+
+def test_a_name_never_moves_to_another_message() -> None:
+    """Qwen reads instructions only at the start, so that all messages before them move."""
+    messages = [{"role": "user", "name": "bob", "content": "Hi"}, {"role": "system", "content": "Be brief."}, _USER]
+
+    converted = _chat({"messages": messages}, "qwen")
+
+    assert converted.body["messages"] == [{"role": "system", "content": "Be brief."}, _USER, _USER]
+    assert [(loss.path, loss.kind) for loss in converted.losses] == [("/messages/1", "changed"), ("/messages/0/name", "dropped")]
+
+
+def test_only_the_tools_that_the_server_does_not_have_change() -> None:
+    """The others keep their versions, options and unknown fields."""
+    search, images, files = {"type": "web_search_preview"}, {"type": "image_generation", "quality": "high"}, {"type": "file_search"}
+    tools = [search, {"type": "custom", "name": "apply"}, images, files | {"vector_store_ids": ["v"]}]
+
+    converted = _convert({"input": "Hi", "tools": tools}, "vllm", "responses")
+
+    assert [tool for tool in converted.body["tools"] if tool["type"] != "function"] == [tools[0], tools[2], tools[3]]
+    assert [(loss.path, loss.code) for loss in converted.losses] == [("/tools/1", "wrapped")]
+
+
+def test_a_function_of_a_namespace_comes_after_the_other_tools() -> None:
+    function = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}, "strict": False}
+    tools = [{"type": "namespace", "name": "n", "description": "d", "tools": [function]}, {"type": "web_search_preview"}]
+
+    converted = _convert({"input": "Hi", "tools": tools}, "vllm", "responses")
+
+    assert converted.body["tools"] == [tools[1], function | {"name": "n__f"}]
+    assert [(loss.path, loss.code) for loss in converted.losses] == [("/tools/0", "renamed")]
+
+
+@pytest.mark.parametrize("role", ["user", "system"])
+def test_mistral_gets_an_assistant_message_after_a_tool_result(role: str) -> None:
+    call = {"id": "abcdefghi", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    result = {"role": "tool", "tool_call_id": "abcdefghi", "content": "r"}
+    messages = [_USER, {"role": "assistant", "content": None, "tool_calls": [call]}, result, {"role": role, "content": "x"}, _USER]
+
+    converted = _chat({"messages": messages}, "mistral")
+
+    assert [message["role"] for message in converted.body["messages"]] == ["user", "assistant", "tool", "assistant", role, "user"]
+    assert [addition.path for addition in converted.additions] == ["/messages/3"]
+
+
+@pytest.mark.parametrize(
+    ("server", "tools"),
+    [
+        ("groq", [{"type": "browser_search"}, {"type": "code_interpreter"}]),
+        ("xai", [{"type": "web_search"}, {"type": "live_search"}]),
+    ],
+)
+def test_a_server_gets_the_tools_that_it_runs(server: str, tools: list[dict[str, Any]]) -> None:
+    converted = _chat({"tools": tools}, server)
+
+    assert (converted.body["tools"], list(converted.losses)) == (tools, [])
+    headers = {"authorization": f"Bearer {(relay := FakeRelay('Hi', dialect=server)).api_key}"}
+    request = httpx.Request("POST", "https://relay.test/v1/chat/completions", json=converted.body, headers=headers)
+    assert relay.handle_request(request).status_code == 200

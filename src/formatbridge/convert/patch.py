@@ -71,8 +71,10 @@ class Patch:
     def _apply_to_list(self, raw: list[Any], before: list[Any], after: list[Any], path: str) -> list[Any] | None:
         """Return a list with changed, removed or added items; None if it must be replaced as a whole."""
         indexes = _indexes_in(raw, before, path)
+        if path == "/tools" and indexes is not None:
+            return self._apply_to_tools(raw, before, after, indexes)
         has_moved = [*map(_role, before)] != [*map(_role, after)]
-        if indexes is not None and len(before) == len(after) and (len(indexes) == len(raw) or not has_moved):
+        if indexes is not None and len(before) == len(after) and not has_moved:
             result = list(raw)
             for index, old, new in zip(indexes, before, after, strict=True):
                 result[index] = self.apply(raw[index], old, new, f"{path}/{index}")
@@ -87,6 +89,19 @@ class Patch:
             self._changed += [f"{path}/{index}" for index in range(len(raw), len(after))]
             return raw + after[len(raw) :]
         return None
+
+    def _apply_to_tools(self, raw: list[Any], before: list[Any], after: list[Any], indexes: list[int]) -> list[Any]:
+        """Return a list of tools with changed and removed ones; others come last. ``indexes``: those of ``before`` in ``raw``."""
+        result, rest, removed = list(raw), list(after), []
+        for index, old in zip(indexes, before, strict=True):
+            at = next((at for at, new in enumerate(rest) if _is_same_tool(old, new)), None)
+            if at is None:
+                removed.append(index)
+            else:
+                result[index] = self.apply(raw[index], old, rest.pop(at), f"/tools/{index}")
+        self._remove("/tools", removed)
+        self._changed += [f"/tools/{index}" for index in range(len(raw), len(raw) + len(rest))]
+        return result + rest
 
     def _apply_to_object(self, raw: JsonObject, before: JsonObject, after: JsonObject, path: str) -> JsonObject:
         result, count = dict(raw), len(self._changed)
@@ -163,7 +178,22 @@ def _is_extended(raw: list[Any], before: list[Any], after: list[Any], path: str)
 
 
 def _role(value: Any) -> Any:
-    return value.get("role") if isinstance(value, dict) else None
+    """Return the role of a message. Messages for the developer and the system are at the same places."""
+    role = value.get("role") if isinstance(value, dict) else None
+    return "system" if role == "developer" else role
+
+
+def _is_same_tool(old: Any, new: Any) -> bool:
+    """Return whether two encodings are of one tool: both have its name, or neither has one and both have its type."""
+    name = _name_of_tool(old)
+    return name == _name_of_tool(new) and (name is not None or _identities([old], "/tools") == _identities([new], "/tools"))
+
+
+def _name_of_tool(tool: Any) -> Any:
+    # {"type": "function", "function": {"name": "f"}}, {"type": "mcp", "server_label": "docs"},
+    # {"functionDeclarations": [{"name": "f"}]}, {"name": "f", "input_schema": {...}}
+    function = tool.get("function") or tool.get("custom")
+    return tool.get("name") or tool.get("server_label") or (function.get("name") if isinstance(function, dict) else None)
 
 
 def _identities(items: list[Any], path: str) -> list[Any]:
@@ -175,12 +205,12 @@ def _identity(item: JsonObject, *, is_tool: bool) -> Any:
     kind = item.get("type")
     if is_tool and kind is None and item:  # Gemini: ``{"googleSearch": {}}``, or ``google_search``
         return to_snake(next(iter(item)))
-    # The encoder writes another version of the types of Anthropic's tools.
+    # The encoder writes another version of the types of tools that a server runs.
     return item.get("role"), _VERSION.sub("", kind) if isinstance(kind, str) else kind, item.get("tool_call_id")
 
 
-_VERSION = re.compile(r"_\d{8}$")
-"""The version in the type of a tool: ``web_search_20260318``."""
+_VERSION = re.compile(r"(_preview)?(_\d{8}|_\d{4}_\d{2}_\d{2})?$")
+"""The version in the type of a tool: ``web_search_20260318``, ``web_search_preview_2025_03_11``."""
 
 
 def _covers(raw: Any, value: Any) -> bool:

@@ -114,6 +114,7 @@ class _Adaptation:
         """Return the pointers of fields below others that the server rejects; note them."""
         patterns = self._rules.rejects_nested if self._rules is not None else ()
         pointers = [pointer for pattern in sorted(patterns) for pointer in _matches(self._raw, pattern.split("/"), "")]
+        pointers = [pointer for pointer in pointers if not self._patch.concerns(pointer)]
         for pointer in pointers:
             if any(loss.code in _OF_TARGET and loss.path.startswith(f"{pointer}/") for loss in self._noted.losses):
                 continue  # each of its items is in the report

@@ -147,7 +147,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
             "system.name", "developer.name", "user.name", "assistant.name", "assistant.reasoning_content",
         }),
         custom_tools=False,
-        server_tools=frozenset(),
+        server_tools=frozenset({"browser_search", "code_interpreter"}),
         most_tools=128,
         efforts=frozenset({"none", "default", "low", "medium", "high"}),
         reasoning_history="reasoning",
@@ -157,9 +157,9 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         tiers=frozenset({"auto", "on_demand", "flex", "performance"}),
         sources=sources_of_fields({
             "github.com/groq/groq-python src/groq/types/chat/completion_create_params.py": (
-                "rejects.audio allowed_tools refusals media tiers efforts ignores custom_tools server_tools "
-                "most_tools"
+                "rejects.audio allowed_tools refusals media tiers efforts ignores custom_tools most_tools"
             ),
+            "console.groq.com/docs/browser-search, console.groq.com/docs/tool-use/built-in-tools": "server_tools",
             _WHY_NO_CACHE_MARKS: "cache_marks",
             "console.groq.com/docs/openai, Currently Unsupported OpenAI Features": "rejects rejects_in_messages",
             "eigent-ai/eigent#1827, sipeed/picoclaw#1196": "rejects.prompt_cache_key",
@@ -296,6 +296,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         document_part="document_url",
         required_in_functions=frozenset({"parameters"}),
         tiers=frozenset({"auto", "standard_only"}),
+        efforts=frozenset({"none", "high"}),
         ranges={"temperature": (0, 1.5)},
         sources=sources_of_fields({
             "github.com/mistralai/client-python, Function": "required_in_functions",
@@ -305,6 +306,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
             "github.com/mistralai/client-python, ChatCompletionRequest; editor-code-assistant/eca#231": "rejects",
             "Gitlawb/openclaude#739": "rejects.store",
             "scottyeager/Pal#28": "ranges",
+            "architects-toolkit/SmartHopper#647, withceleste/celeste-python#311": "efforts",
             "posit-dev/chatlas#145": "rejects.stream_options",
             "nomtek/mistralai_client_dart#44; github.com/mistralai/client-python, AssistantMessage": "rejects_in_messages",
             "github.com/mistralai/client-python, Tool": "custom_tools server_tools",

@@ -55,7 +55,9 @@ def decode_hosted_tool(field: str, raw: Any, src: str) -> ir.HostedTool:
 
 def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None:
     """Encode one server tool; None if the vendor has no tool of its family."""
-    field = tool.kind if FAMILIES.get(tool.kind) == tool.family else HOSTED.get(tool.family)
+    rejected = losses.dialect.rejects_nested if losses.dialect is not None else ()
+    is_kept = FAMILIES.get(tool.kind) == tool.family and f"tools/*/{tool.kind}" not in rejected
+    field = tool.kind if is_kept else HOSTED.get(tool.family)
     if field is None:
         losses.dropped(tool, code="server_tool", severity="impossible")
         return None
@@ -65,7 +67,7 @@ def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None
     if tool.family != "web_search":
         drop_field(tool, "blocked_domains", losses)
         return {field: {}}
-    if losses.dialect is not None and _EXCLUDED_DOMAINS in losses.dialect.rejects_nested:
+    if _EXCLUDED_DOMAINS in rejected:
         losses.dropped(tool, "blocked_domains", "rejected_by_server")
         return {field: {}}
     return {field: {"excludeDomains": tool.blocked_domains}}

@@ -8,6 +8,7 @@ from formatbridge import ir
 from formatbridge.dialect import DialectRules
 from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.shared.server_rules import code_of
+from formatbridge.jsontext.pointers import to_snake
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 from formatbridge.report.loss_rules import rule_of_setting
@@ -56,7 +57,7 @@ def add_missing_messages(body: JsonObject, rules: DialectRules, losses: Ledger) 
         return body
     complete: list[JsonObject] = []
     for message in messages:
-        if complete and complete[-1].get("role") == "tool" and message.get("role") == "user":
+        if complete and complete[-1].get("role") == "tool" and message.get("role") in ("user", "system"):
             at, between = len(complete), {"role": "assistant", "content": _ACKNOWLEDGEMENT}
             losses.shift_additions("/messages", at)
             losses.added(f"/messages/{at}", between, f"{rules.server} requires it between a tool result and a message of the user")
@@ -114,7 +115,11 @@ def drop_unread_fields(body: JsonObject, before: JsonObject, request: ir.Request
     """Return a body of a caller in the same format without the fields that the server does not read. ``before``: the caller's body."""
     rules = spec.dialect
     assert rules is not None
-    unread = (rules.rejects | rules.ignores) & before.keys()
+    fields = rules.rejects | rules.ignores
+    names = {to_snake(field): field for field in fields} | {
+        field: field for field in fields
+    }  # Gemini's servers also read snake_case
+    unread = names.keys() & before.keys()
     unread -= {"n"} if before.get("n") == 1 else set()  # what every server does
     if spec.server_requests is not None:
         unread -= spec.server_requests.reasoning_fields - body.keys()  # another field has their value
@@ -122,7 +127,7 @@ def drop_unread_fields(body: JsonObject, before: JsonObject, request: ir.Request
     for field in sorted(unread):
         rule = rule_of_setting(field)
         if before[field] is not None and not rule.is_neutral(before[field]):
-            losses.dropped(request, field, code_of(field, rules), severity=rule.severity)
+            losses.dropped(request, field, code_of(names[field], rules), severity=rule.severity)
     if rules.counted_logprobs and result.get("logprobs") is False:
         result = {key: value for key, value in result.items() if key != "logprobs"}
     if rules.tiers is not None and result.get("service_tier") not in (None, *rules.tiers):

@@ -123,7 +123,7 @@ def data_only(source: str, words: Words = _openai) -> Rule:
     return Rule("image_url", "an image whose URL is not a `data:` URL", source, check)
 
 
-def functions_only(source: str, words: Words = _openai, prefix: str | None = None) -> Rule:
+def functions_only(source: str, words: Words = _openai, prefix: str | tuple[str, ...] = ()) -> Rule:
     """Return a rule for servers with functions only. ``prefix``: of the types of tools that the server runs itself.
 
     A tool without a type is a function: recorded traffic has such requests that Mistral accepted.
@@ -132,7 +132,7 @@ def functions_only(source: str, words: Words = _openai, prefix: str | None = Non
     def check(body: JsonObject, _facts: Facts) -> Failure | None:
         for index, tool in enumerate(body.get("tools") or ()):
             kind = tool.get("type") or "function"
-            if kind != "function" and not (prefix and kind.startswith(prefix)):
+            if kind != "function" and not kind.startswith(prefix):
                 return words(f"tools.{index}.type", f"Input should be 'function', got {kind!r}")
         return None
 
@@ -296,11 +296,12 @@ def check_mistral_ids(body: JsonObject, _facts: Facts) -> Failure | None:
 
 
 def check_mistral_order(body: JsonObject, _facts: Facts) -> Failure | None:
-    """Reject a message of the user after a tool result."""
+    """Reject a message of the user or the system after a tool result."""
     roles = [message["role"] for message in body["messages"]]
-    if ("tool", "user") not in pairwise(roles):
+    role = next((second for first, second in pairwise(roles) if first == "tool" and second in ("user", "system")), None)
+    if role is None:
         return None
-    words = "Unexpected role 'user' after role 'tool'"
+    words = f"Unexpected role '{role}' after role 'tool'"
     error = {"object": "error", "message": words, "type": "invalid_request_message_order", "param": None, "code": "3230"}
     return Failure(400, words, body=error)
 

@@ -133,6 +133,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             ),
             checks.in_range("scottyeager/Pal#28", "temperature", 0, 1.5, checks.mistral_error),
             checks.common_roles(_MISTRAL, checks.mistral_error),
+            checks.known_efforts("architects-toolkit/SmartHopper#647", "none", "high", words=checks.mistral_error),
             checks.tool_choices("kyaukyuai/gpt-all-star#670", "auto", "none", "any", words=checks.mistral_error),
             checks.functions_only("mistralai/client-python, Tool", checks.mistral_error),
             checks.part_types(
@@ -178,13 +179,13 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.no_fields("console.groq.com/docs/openai", "logprobs", "top_logprobs", "logit_bias"),
             checks.no_keys("console.groq.com/docs/openai", "name", roles=("system", "developer", "user", "assistant")),
             checks.no_keys("janhq/jan#8136", "reasoning_content"),
-            checks.functions_only(_GROQ),
+            checks.functions_only(_GROQ, prefix=("browser_search", "code_interpreter")),
             checks.at_most(_GROQ, "tools", 128),
         )
     },
     "xai": {
         _CHAT: (
-            checks.functions_only("docs.rs/xai-openapi, src/tools.rs", checks.xai_error, prefix="live_search"),
+            checks.functions_only("docs.rs/xai-openapi, src/tools.rs", checks.xai_error, prefix=("live_search", "web_search")),
             checks.no_fields(
                 "docs.x.ai/docs/guides/reasoning",
                 "presence_penalty",
