@@ -347,9 +347,11 @@ def _pointer_without(removed: list[str], path: str, body: JsonObject) -> str:
     value: Any = body
     above, result = "", ""
     for step in path.split("/")[1:]:
-        is_item = isinstance(value, list) and step.isdecimal()
-        before = {each for each in removed if is_item and any(each == f"{above}/{index}" for index in range(int(step)))}
-        result += f"/{int(step) - len(before)}" if is_item else f"/{step}"
+        if isinstance(value, list) and step.isdecimal():
+            indexes = {each.rpartition("/")[2] for each in removed if each.rpartition("/")[0] == above}
+            result += f"/{int(step) - sum(int(index) < int(step) for index in indexes)}"
+        else:
+            result += f"/{step}"
         above += f"/{step}"
         value = resolve(body, above)[1]
     return result

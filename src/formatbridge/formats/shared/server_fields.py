@@ -116,9 +116,7 @@ def drop_unread_fields(body: JsonObject, before: JsonObject, request: ir.Request
     rules = spec.dialect
     assert rules is not None
     fields = rules.rejects | rules.ignores
-    names = {to_snake(field): field for field in fields} | {
-        field: field for field in fields
-    }  # Gemini's servers also read snake_case
+    names = {to_snake(field): field for field in fields} | {field: field for field in fields}  # Gemini's servers read both
     unread = names.keys() & before.keys()
     unread -= {"n"} if before.get("n") == 1 else set()  # what every server does
     if spec.server_requests is not None:
