@@ -203,7 +203,9 @@ def _identities(items: list[Any], path: str) -> list[Any]:
 
 def _identity(item: JsonObject, *, is_tool: bool) -> Any:
     kind = item.get("type")
-    if is_tool and kind is None and item:  # Gemini: ``{"googleSearch": {}}``, or ``google_search``
+    if is_tool and "input_schema" in item:  # Messages: the type ``custom`` is the default
+        kind = None
+    elif is_tool and kind is None and item:  # Gemini: ``{"googleSearch": {}}``, or ``google_search``
         return to_snake(next(iter(item)))
     # The encoder writes another version of the types of tools that a server runs.
     return item.get("role"), _VERSION.sub("", kind) if isinstance(kind, str) else kind, item.get("tool_call_id")
