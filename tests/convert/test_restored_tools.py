@@ -135,7 +135,7 @@ def test_a_server_without_namespaces_gets_added_tools_only_once() -> None:
     """OpenRouter has custom tools, so only the namespace of the added tools changes."""
     converted = fb.convert_request(REQUEST, source="responses", target=fb.Target("responses", dialect="openrouter"))
 
-    assert [tool["type"] for tool in converted.body["tools"]] == ["tool_search", "web_search", "function", "custom"]
+    assert [tool["type"] for tool in converted.body["tools"]] == ["tool_search", "web_search_preview", "function", "custom"]
     assert [item["type"] for item in converted.body["input"]] == ["message", "function_call", "function_call_output"]
     assert {loss.path: loss.code for loss in converted.losses if loss.path.startswith("/input/0/tools")} == {
         "/input/0/tools/0": "renamed"

@@ -228,7 +228,7 @@ def test_a_document_by_url_reaches_the_servers_that_read_one(server: str) -> Non
 def test_a_document_by_url_is_a_loss_for_a_server_without_such_documents() -> None:
     converted = _chat(_documents({"type": "document_url", "document_url": "https://example.com/a.pdf"}), "openai")
 
-    assert converted.body["messages"][0]["content"] == "Read."
+    assert converted.body["messages"][0]["content"] == [{"type": "text", "text": "Read."}]
     assert [(loss.path, loss.severity) for loss in converted.losses] == [("/messages/0/content/1", "impossible")]
 
 
@@ -532,14 +532,15 @@ def test_parameters_that_the_server_ignores_are_reported() -> None:
     assert {loss.path for loss in converted.losses} == {"/n", "/seed", "/logit_bias", "/verbosity", "/service_tier"}
 
 
-def test_a_name_never_moves_to_another_message() -> None:
-    """Qwen reads instructions only at the start, so that all messages before them move."""
-    messages = [{"role": "user", "name": "bob", "content": "Hi"}, {"role": "system", "content": "Be brief."}, _USER]
+def test_a_moved_message_leaves_the_others_unchanged() -> None:
+    """Qwen reads instructions only at the start."""
+    named = {"role": "user", "name": "bob", "content": "Hi", "unknown": 1}
+    messages = [named, {"role": "system", "content": "Be brief."}, _USER]
 
     converted = _chat({"messages": messages}, "qwen")
 
-    assert converted.body["messages"] == [{"role": "system", "content": "Be brief."}, _USER, _USER]
-    assert [(loss.path, loss.kind) for loss in converted.losses] == [("/messages/1", "changed"), ("/messages/0/name", "dropped")]
+    assert converted.body["messages"] == [messages[1], named, _USER]
+    assert [(loss.path, loss.kind) for loss in converted.losses] == [("/messages/1", "changed")]
 
 
 def test_only_the_tools_that_the_server_does_not_have_change() -> None:
@@ -553,13 +554,13 @@ def test_only_the_tools_that_the_server_does_not_have_change() -> None:
     assert [(loss.path, loss.code) for loss in converted.losses] == [("/tools/1", "wrapped")]
 
 
-def test_a_function_of_a_namespace_comes_after_the_other_tools() -> None:
+def test_a_function_of_a_namespace_takes_its_place() -> None:
     function = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}, "strict": False}
     tools = [{"type": "namespace", "name": "n", "description": "d", "tools": [function]}, {"type": "web_search_preview"}]
 
     converted = _convert({"input": "Hi", "tools": tools}, "vllm", "responses")
 
-    assert converted.body["tools"] == [tools[1], function | {"name": "n__f"}]
+    assert converted.body["tools"] == [function | {"name": "n__f"}, tools[1]]
     assert [(loss.path, loss.code) for loss in converted.losses] == [("/tools/0", "renamed")]
 
 
@@ -589,3 +590,103 @@ def test_a_server_gets_the_tools_that_it_runs(server: str, tools: list[dict[str,
     headers = {"authorization": f"Bearer {(relay := FakeRelay('Hi', dialect=server)).api_key}"}
     request = httpx.Request("POST", "https://relay.test/v1/chat/completions", json=converted.body, headers=headers)
     assert relay.handle_request(request).status_code == 200
+
+
+_DOCUMENT: dict[str, Any] = {
+    "type": "document",
+    "source": {"type": "text", "media_type": "text/plain", "data": "The ferry leaves at nine."},
+    "context": "Valid from May.",
+    "citations": {"enabled": True},
+}
+_SEARCHED: list[dict[str, Any]] = [
+    {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "ferry"}},
+    {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []},
+    {"type": "text", "text": "At nine.", "citations": []},
+]
+
+
+@pytest.mark.parametrize("server", ["vertex", "minimax", "deepseek"])
+def test_the_conversation_stays_without_a_later_system_message(server: str) -> None:
+    """Servers without system messages in the conversation get them in ``system``."""
+    question = {"role": "user", "content": [{"type": "text", "text": "When?", "unknown": 1}]}
+    messages = [question, {"role": "assistant", "content": _SEARCHED}, {"role": "system", "content": "Be brief."}, _USER]
+    kind = {"type": "text", "text": "Be kind.", "unknown": 2}
+
+    converted = _convert({"max_tokens": 9, "system": [kind], "messages": messages}, server, "messages")
+
+    assert converted.body["messages"] == [question, messages[1], _USER]
+    assert converted.body["system"] == [kind, {"type": "text", "text": "Be brief."}]
+    assert [(loss.path, loss.code) for loss in converted.losses] == [("/messages/2", "moved")]
+
+
+@pytest.mark.parametrize("dropped", ["first", "last"])
+def test_a_message_stays_without_a_part_that_the_server_does_not_read(dropped: str) -> None:
+    text = {"type": "text", "text": "When?", "unknown": 1}
+    parts = [_DOCUMENT, text] if dropped == "first" else [text, _DOCUMENT]
+
+    converted = _convert({"max_tokens": 9, "messages": [{"role": "user", "content": parts}]}, "minimax", "messages")
+
+    assert converted.body["messages"] == [{"role": "user", "content": [text]}]
+    assert [loss.path for loss in converted.losses] == [f"/messages/0/content/{parts.index(_DOCUMENT)}"]
+
+
+def test_items_of_responses_stay_without_a_part_that_the_server_does_not_read() -> None:
+    """Here two fields of an answer that the encoder does not write for other servers."""
+    text, file = {"type": "input_text", "text": "When?", "unknown": 1}, {"type": "input_file", "file_id": "file-1"}
+    answer = {
+        "type": "message",
+        "id": "msg_1",
+        "role": "assistant",
+        "phase": "commentary",
+        "content": [{"type": "output_text", "text": "At nine.", "annotations": []}],
+    }
+
+    converted = _convert({"input": [{"role": "user", "content": [text, file]}, answer, _USER]}, "ollama", "responses")
+
+    assert converted.body["input"] == [{"role": "user", "content": [text]}, answer, _USER]
+    assert [loss.path for loss in converted.losses] == ["/input/0/content/1"]
+
+
+def test_parts_of_gemini_stay_next_to_a_call_without_its_id() -> None:
+    call = {"functionCall": {"id": "c1", "name": "f", "args": {}}, "thoughtSignature": "c2lnbmVk"}
+    others: list[dict[str, Any]] = [
+        {"executableCode": {"language": "PYTHON", "code": "1", "id": "x1"}},
+        {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "1"}},
+    ]
+    contents = [
+        {"role": "user", "parts": [{"text": "Hi", "unknown": 1}]},
+        {"role": "model", "parts": [call, *others]},
+        {"role": "user", "parts": [{"functionResponse": {"id": "c1", "name": "f", "response": {"output": 1}}}]},
+    ]
+
+    converted = _convert({"contents": contents}, "vertex", "generate_content")
+
+    assert converted.body["contents"][0] == contents[0]
+    assert converted.body["contents"][1]["parts"] == [call | {"functionCall": {"name": "f", "args": {}}}, *others]
+    assert {loss.path for loss in converted.losses} == {
+        "/contents/1/parts/0/functionCall/id",
+        "/contents/2/parts/0/functionResponse/id",
+    }
+
+
+def test_a_message_keeps_its_form_and_its_fields_if_another_one_moves() -> None:
+    """Also if two messages have the same text, of which only one has a name."""
+    named = {"role": "user", "name": "bob", "content": [{"type": "text", "text": "Hi", "unknown": 1}]}
+    system = {"role": "system", "name": "host", "content": "Be brief."}
+
+    answer = {"role": "assistant", "content": "Yes."}
+
+    converted = _chat({"messages": [named, answer, _USER, system, answer]}, "perplexity")
+
+    assert converted.body["messages"] == [system, named, answer, _USER, answer]
+    assert [(loss.path, loss.code) for loss in converted.losses] == [("/messages/3", "moved")]
+
+
+def test_a_loss_after_a_removed_item_has_the_pointer_of_the_caller() -> None:
+    image = {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": "iVBORw0K"}
+    program = {"type": "program", "id": "prog_1", "call_id": "c5", "code": "1", "fingerprint": "ZnA="}
+
+    converted = _convert({"input": [_USER, image, program, _USER]}, "ollama", "responses")
+
+    assert converted.body["input"] == [_USER, _USER]
+    assert [(loss.path, loss.before) for loss in converted.losses] == [("/input/1", image), ("/input/2", program)]

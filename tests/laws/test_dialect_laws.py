@@ -20,7 +20,6 @@ every_target = pytest.mark.parametrize(
 )
 
 BY_VALUE = {
-    "document_data": "the server reads media of another type",
     "hosted_history_code": "a call with another name is an unknown block, which passes unchanged",
     "hosted_history_search": "a call with another name is an unknown block, which passes unchanged",
     "logprobs_counted_own": "the number of alternatives has two fields",

@@ -426,12 +426,12 @@ def with_caller_tools(
     """Return an answer of the caller's format whose tool calls are those of the caller's tools. All else stays as the server wrote it."""
     if context is None or not changes_tools(context):
         return body
-    answer, noted, patch = decode(), Ledger(body, format.field_paths), Patch()
+    answer, noted, patch = decode(), Ledger(body, format.field_paths), Patch(body)
     restored = restore_tool_names(answer, context, noted)
     before, after = (format.encode_response(each, null_ledger(), options, context) for each in (answer, restored))
     result: JsonObject = patch.apply(body, before, after, "")
     losses.include(loss for loss in noted.losses if patch.concerns(loss.path))
-    return result
+    return patch.changes.apply(result)
 
 
 def encode_response_for(

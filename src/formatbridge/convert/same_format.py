@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from formatbridge import ir
+from formatbridge.convert.body_changes import BodyChanges
 from formatbridge.convert.input import check
 from formatbridge.convert.patch import Patch
 from formatbridge.convert.requests import encode_request_for
@@ -17,7 +18,7 @@ from formatbridge.formats.shared.foreign_tokens import Removed, original_pointer
 from formatbridge.formats.shared.json_mode import is_json_instruction
 from formatbridge.formats.shared.server_fields import add_missing_messages, drop_unread_fields
 from formatbridge.formats.shared.server_rules import changes_configuration, note_call_ids
-from formatbridge.jsontext.pointers import to_snake, unescape
+from formatbridge.jsontext.pointers import to_snake
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger, null_ledger, resolve
@@ -45,9 +46,7 @@ def same_request_for_server(
     if removed:
         noted = Ledger(raw, format.field_paths)
         result = same_request_for_server(raw, format, format_of_server, noted, options, facts, {})
-        losses.include(replace(loss, path=original_pointer(loss.path, removed)) for loss in noted.losses)
-        for addition in noted.additions(result[0]):
-            losses.added(addition.path, addition.value, addition.why)
+        _include(losses, noted, result[0], lambda pointer: original_pointer(pointer, removed))
         return result
     adaptation = _Adaptation(raw, format, format_of_server, options, facts)
     body, tools = adaptation.body(losses), adaptation.tools
@@ -59,6 +58,13 @@ def same_request_for_server(
     if format_of_server.dialect is not None:
         adapted = add_missing_messages(adapted, format_of_server.dialect, losses)
     return adapted, tools
+
+
+def _include(losses: Ledger, noted: Ledger, body: JsonObject, original: Callable[[str], str]) -> None:
+    """Note the losses and the additions of another ledger. ``original``: the pointer into the request of the caller."""
+    losses.include(replace(loss, path=original(loss.path)) for loss in noted.losses)
+    for addition in noted.additions(body):
+        losses.added(addition.path, addition.value, addition.why)
 
 
 class _Adaptation:
@@ -75,7 +81,7 @@ class _Adaptation:
         self._reasoning_fields = format.server_requests.reasoning_fields if format.server_requests is not None else frozenset()
         self._field = format.content_fields.get("request", "")
         self._noted = Ledger(raw, format.field_paths)
-        self._patch = Patch()
+        self._patch = Patch(raw)
         self._request = format.decode_request(check(raw, format, "request"), model=raw.get("model"), stream=bool(raw.get("stream")))
         self._common, _ = encode_request_for(self._request, format, null_ledger(), options)
         self._for_server, self.tools = encode_request_for(
@@ -99,16 +105,20 @@ class _Adaptation:
             loss for loss in self._noted.losses if loss.code in _OF_MODEL or (loss.code in _OF_TARGET and loss.kind == "dropped")
         ]
         unread += self._excluded_settings()
-        needless = [loss.path for loss in unread if loss.path and not self._patch.concerns(loss.path)]
-        removed = [*self._patch.removed, *needless, *self._nested_fields(losses)]
-        body = _without_values(body, removed)
+        changes = self._patch.changes
+        changes.remove(loss.path for loss in unread if loss.path and not self._patch.concerns(loss.path))
+        changes.remove(self._nested_fields(losses))
+        body = _changed(body, changes)
+        noted = Ledger(_changed(self._raw, changes), self._format.field_paths)
+        noted.dialect = rules
         if rules is not None:  # after the removal of values, because this moves parts of messages
             body = self._without_needless_choice(body)
-            body = _with_fields_of_server(body, self._format, self._for_server, rules, losses)
-        self._report(body, removed, losses)
-        if instruction is not None:
-            body = _with_instruction(body, instruction, self._field, losses)
-        return drop_unread_fields(body, self._raw, self._request, self._format_of_server, losses) if rules is not None else body
+            body = _with_fields_of_server(body, self._format, self._for_server, rules, noted)
+        self._report(body, losses)
+        if rules is not None:
+            body = drop_unread_fields(body, self._raw, self._request, self._format_of_server, noted)
+        _include(losses, noted, body, changes.original)
+        return body if instruction is None else _with_instruction(body, instruction, self._field, losses)
 
     def _nested_fields(self, losses: Ledger) -> list[str]:
         """Return the pointers of fields below others that the server rejects; note them."""
@@ -177,22 +187,19 @@ class _Adaptation:
         """Return whether a loss is in a field with a setting of reasoning, of any server."""
         return loss.path != "" and loss.path.split("/")[1] in self._reasoning_fields
 
-    def _report(self, body: JsonObject, removed: list[str], losses: Ledger) -> None:
-        """Note the losses and the additions that concern the body. The encoder also notes values that the body still has.
-
-        ``removed``: the pointers of the values that the body does not have any more; later items of their lists have moved up.
-        """
-        before = _without_values(self._raw, removed)
+    def _report(self, body: JsonObject, losses: Ledger) -> None:
+        """Note the losses and the additions that concern the body. The encoder also notes values that the body still has."""
+        before = _changed(self._raw, self._patch.changes)
 
         def differs(path: str) -> bool:
-            path = _pointer_without(removed, path, self._raw)
+            path = self._patch.changes.pointer(path)
             return resolve(before, path) != resolve(body, path)
 
         losses.include(
             loss for loss in self._noted.losses if loss.code in _OF_TARGET or self._patch.concerns(loss.path) or differs(loss.path)
         )
         for addition in self._noted.additions(self._for_server):
-            if self._patch.concerns(addition.path):
+            if self._patch.concerns_addition(addition.path):
                 losses.added(addition.path, addition.value, addition.why)
 
 
@@ -303,15 +310,9 @@ def _without_other_limits(body: JsonObject, format: FormatSpec, for_server: Json
     return {key: value for key, value in body.items() if key not in others}
 
 
-def _without_values(body: JsonObject, pointers: list[str]) -> JsonObject:
-    """Return a body without the values at some pointers, and without objects and lists of tools that this leaves empty.
-
-    The server or the model does not accept them. They are in fields that the format reads and never writes, so that no encoded body has
-    them.
-    """
-    before = body
-    for steps in sorted((_steps(pointer) for pointer in pointers), reverse=True):  # last items first, so that indexes stay valid
-        body = _without_value(body, steps) or {}
+def _changed(body: JsonObject, changes: BodyChanges) -> JsonObject:
+    """Return a body with some changes, without lists of tools that become empty and what servers reject without them."""
+    before, body = body, changes.apply(body)
     emptied = {key for key in ("tools", "functions") if body.get(key) == [] and before[key]}
     needless = emptied | {key for key, list_of_tools in _ONLY_WITH.items() if list_of_tools in emptied}
     return {key: value for key, value in body.items() if key not in needless} if needless else body
@@ -319,12 +320,6 @@ def _without_values(body: JsonObject, pointers: list[str]) -> JsonObject:
 
 _ONLY_WITH = {"function_call": "functions", "tool_choice": "tools", "parallel_tool_calls": "tools"}
 """Fields to the list of tools without which servers reject them."""
-
-
-def _steps(pointer: str) -> list[tuple[int, str]]:
-    """Return the keys of a pointer. Each follows its number, or -1 for a key of letters, so that they can be compared."""
-    keys = [unescape(step) for step in pointer.split("/")[1:]]
-    return [(int(key) if key.isdecimal() else -1, key) for key in keys]
 
 
 def _matches(value: Any, steps: list[str], path: str) -> Iterator[str]:
@@ -340,37 +335,6 @@ def _matches(value: Any, steps: list[str], path: str) -> Iterator[str]:
     elif isinstance(value, dict):
         for key in {step, to_snake(step)} & value.keys():
             yield from _matches(value[key], rest, f"{path}/{key}")
-
-
-def _pointer_without(removed: list[str], path: str, body: JsonObject) -> str:
-    """Return the pointer of a value of a body after the removal of other values, which moves later items of their lists."""
-    value: Any = body
-    above, result = "", ""
-    for step in path.split("/")[1:]:
-        if isinstance(value, list) and step.isdecimal():
-            indexes = {each.rpartition("/")[2] for each in removed if each.rpartition("/")[0] == above}
-            result += f"/{int(step) - sum(int(index) < int(step) for index in indexes)}"
-        else:
-            result += f"/{step}"
-        above += f"/{step}"
-        value = resolve(body, above)[1]
-    return result
-
-
-def _without_value(value: Any, steps: list[tuple[int, str]]) -> Any:
-    """Return a copy of a value without the value at some steps; None if no member of an object is left."""
-    if not steps:
-        return None
-    (index, key), *rest = steps
-    if isinstance(value, dict) and key in value:
-        inner = _without_value(value[key], rest)
-        return {
-            name: inner if name == key else member for name, member in value.items() if name != key or inner is not None
-        } or None
-    if isinstance(value, list) and 0 <= index < len(value):
-        inner = _without_value(value[index], rest)
-        return [*value[:index], *([] if inner is None else [inner]), *value[index + 1 :]]
-    return value
 
 
 _MOST_ROUNDS = 3
