@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
 from itertools import groupby
 from typing import Annotated, Any, ClassVar, Literal
 
 from formatbridge import ir
 from formatbridge.formats.format import Context, DetectionRule, Endpoint, EndReason, FormatSpec, ModelListing, ToolRules
 from formatbridge.formats.shared.errors import KIND_FIELDS, classify, kept_status
+from formatbridge.formats.shared.held_fields import Holds, drop_field, unheld_fields
 from formatbridge.formats.shared.reasoning_tokens import decode_token, encode_token, is_carried, native_token
 from formatbridge.formats.shared.settings import encode_flat_settings
 from formatbridge.formats.shared.tables import FieldTable, ValueTable
@@ -172,11 +172,11 @@ _FIELD_PATHS = FieldPaths(
     },
     rules={"Error.error": LossRule("info", "diagnostic")},
 )
-_HELD: Mapping[type, frozenset[str]] = {
+HOLDS: Holds = {
     ir.Request: frozenset({"model", "stream", "messages", "tools", "settings"}),
     ir.Message: frozenset({"role", "parts"}),
     ir.FunctionTool: frozenset({"name", "description", "parameters", "kind"}),
-    ir.Text: frozenset({"text"}),
+    ir.Text: frozenset({"text", "citations"}),
     ir.Reasoning: frozenset({"text", "signature", "summary"}),
     ir.ToolCall: frozenset({"id", "name", "arguments", "kind", "has_generated_id"}),
     ir.ToolResult: frozenset({"call_id", "content", "name", "kind", "has_generated_id"}),
@@ -186,24 +186,11 @@ _HELD: Mapping[type, frozenset[str]] = {
     ir.Usage: frozenset({"input", "output", "total"}),
     ir.Error: frozenset({"kind", "message", "family", "status", "type"}),
     ir.Model: frozenset({"id"}),
-    ir.ModelList: frozenset({"models", "more", "first_id", "last_id"}),
+    ir.ModelList: frozenset({"models"}),
 }
-"""The fields that the format holds, by canonical node. All others are reported as dropped."""
-_LABELS = frozenset({"src", "format", "extra"})
-_INFO = (ir.Usage, ir.Error, ir.Model, ir.ModelList, ir.Finish)
-
-
-def _drop_rest(node: Any, losses: Ledger) -> None:
-    """Report each field of a node that the format does not hold."""
-    if node.extra:
-        losses.extras(node)
-    for name in (field.name for field in fields(node) if field.name not in _HELD[type(node)] | _LABELS):
-        value = getattr(node, name)
-        if hasattr(value, "src"):
-            losses.dropped(value)
-        elif value not in (None, [], {}, False):
-            losses.dropped(node, name, severity="info" if isinstance(node, (*_INFO, ir.Response)) else "lossy")
-
+"""The fields that the format holds, by canonical node. All others are reported as dropped. The encoder reports citations one by one."""
+drop_unheld = unheld_fields(NAME, HOLDS)
+"""Report each field of a node that the format does not hold."""
 
 # Lines: ``decode_`` and ``encode_`` of each kind one below the other.
 
@@ -234,10 +221,14 @@ def _encode_part(part: ir.Part, by: str, losses: Ledger, options: Options | None
     """Encode a part as a line. ``options``: of an answer, which carries the tokens of other formats; None: of a request."""
     if type(part) not in (ir.Text, ir.Reasoning, ir.ToolCall, ir.ToolResult):
         losses.dropped(part, severity="impossible")
+        if isinstance(part, ir.Refusal):
+            drop_field(part, "id", losses)
         return []
-    _drop_rest(part, losses)
+    drop_unheld(part, losses)
     match part:
         case ir.Text():
+            for citation in part.citations or ():
+                losses.dropped(citation, severity="info")
             return [{"by": by, "kind": "text", "text": part.text}]
         case ir.Reasoning():
             seal = _encode_seal(part.signature, losses, options)
@@ -251,7 +242,9 @@ def _encode_part(part: ir.Part, by: str, losses: Ledger, options: Options | None
         case ir.ToolResult():
             text = "\n".join(inner.text for inner in part.content if isinstance(inner, ir.Text))
             for inner in part.content:
-                if not isinstance(inner, ir.Text):
+                if isinstance(inner, ir.Text):
+                    drop_unheld(inner, losses)
+                else:
                     losses.dropped(inner, severity="impossible")
             return [{"by": "tool", "kind": "result", "text": text, "id": part.call_id}]
     raise AssertionError(part)
@@ -293,10 +286,10 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
 def encode_request(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
     """Encode a request."""
     del options
-    _drop_rest(request, losses)
+    drop_unheld(request, losses)
     body: JsonObject = {"model": request.model, "lines": []}
     for message in request.messages:
-        _drop_rest(message, losses)
+        drop_unheld(message, losses)
         for part in message.parts:
             body["lines"] += _encode_part(part, _BY[message.role], losses, None)
     if request.tools:
@@ -314,7 +307,7 @@ def _encode_tool(tool: ir.Tool, losses: Ledger) -> JsonObject | None:
     if not isinstance(tool, ir.FunctionTool):
         losses.dropped(tool, severity="impossible")
         return None
-    _drop_rest(tool, losses)
+    drop_unheld(tool, losses)
     result = {"name": tool.name, "about": tool.description, "accepts": tool.parameters}
     return {name: value for name, value in result.items() if value is not None}
 
@@ -332,11 +325,11 @@ def decode_response(body: JsonObject) -> ir.Response:
 def encode_response(response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
     """Encode a whole answer: the first choice."""
     del context
-    _drop_rest(response, losses)
+    drop_unheld(response, losses)
     for other in response.choices[1:]:
         losses.dropped(other, code="single_answer", severity="impossible")
     choice = response.choices[0] if response.choices else ir.Choice([])
-    _drop_rest(choice, losses)
+    drop_unheld(choice, losses)
     return {
         "id": response.id or losses.added("/id", "answer"),
         "model": response.model or losses.added("/model", ""),
@@ -360,12 +353,14 @@ def _encode_end(finish: ir.Finish | None, usage: ir.Usage | None, losses: Ledger
     """Encode the end of an answer: the stop reason and the usage."""
     body: JsonObject = {"stop": None}
     if finish is not None:
-        _drop_rest(finish, losses)
+        drop_unheld(finish, losses)
         body["stop"] = _STOPS.wire.get(finish.reason, "end")
         if finish.reason not in _STOPS.wire or finish.is_specific:
             losses.changed(finish, "reason", body["stop"], "finish_reason", severity="info")
     if usage is not None:
-        _drop_rest(usage, losses)
+        drop_unheld(usage, losses)
+        if usage.total not in (None, usage.input + usage.output):
+            losses.dropped(usage, "total", "accounting", severity="info")
         body["tokens"] = {"read": usage.input, "written": usage.output}
     return body
 
@@ -398,7 +393,7 @@ def decode_error(body: JsonObject, *, status: int | None) -> ir.Error:
 
 def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
     """Encode an error."""
-    _drop_rest(error, losses)
+    drop_unheld(error, losses)
     if error.type not in (None, error.kind):
         losses.changed(error, "type", error.kind, "diagnostic", severity="info")
     return kept_status(error, KIND_FIELDS[error.kind].status), {"error": {"reason": error.kind, "message": error.message}}
@@ -416,7 +411,7 @@ def decode_models(body: JsonObject) -> ir.ModelList:
 def encode_models(models: ir.ModelList, losses: Ledger) -> JsonObject:
     """Encode a list of models."""
     for node in (models, *models.models):
-        _drop_rest(node, losses)
+        drop_unheld(node, losses)
     return {"available": [{"id": model.id} for model in models.models]}
 
 

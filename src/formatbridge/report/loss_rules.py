@@ -13,9 +13,13 @@ _COUNT = LossRule("info", "accounting", neutral=(0,))
 _CALLERS = LossRule(neutral=(["direct"],))
 
 LOSS_RULES: Mapping[str, LossRule] = {
+    "Request.tool_choice": _LOSSY,
+    "Request.reasoning": _LOSSY,
+    "Request.output_format": LossRule("impossible"),
     "Request.audio": _LOSSY,
     "Request.image": _LOSSY,
     "Message.effort": LossRule("impossible"),
+    "Message.tools": LossRule("impossible"),
     "Text.id": _DIAGNOSTIC,
     "Text.citations": _INFO,  # in a request the model hardly sees them
     "Text.cache": _INFO,
@@ -59,11 +63,16 @@ LOSS_RULES: Mapping[str, LossRule] = {
     "AudioOutput.format": _LOSSY,
     "AudioOutput.language": _LOSSY,
     "Response.created": _INFO,
+    "Choice.logprobs": _LOSSY,
     "Choice.refusal_logprobs": _LOSSY,
     "Citation.cited_text": _INFO,
     "Citation.file_id": _INFO,
     "Finish.stop_sequence": _INFO,
     "Finish.category": _INFO,
+    "Finish.message": _INFO,
+    "Usage.cache_read": LossRule("info", "accounting", neutral=(0,), kind="changed", counted_in="input"),
+    "Usage.cache_write": LossRule("info", "accounting", neutral=(0,), kind="changed", counted_in="input"),
+    "Usage.reasoning": LossRule("info", "accounting", neutral=(0,), kind="changed", counted_in="output"),
     "Usage.input_modality": _COUNT,
     "Usage.output_modality": _COUNT,
     "Usage.cached_modality": _COUNT,
@@ -72,6 +81,7 @@ LOSS_RULES: Mapping[str, LossRule] = {
     "Usage.accepted_prediction": _COUNT,
     "Usage.rejected_prediction": _COUNT,
     "Usage.cache_write_ttl": LossRule("info", "accounting", kind="changed", counted_in="cache_write"),
+    "Error.code": LossRule("info", "diagnostic", neutral=("",)),
     "Error.param": LossRule("info", "diagnostic", neutral=("",)),
     "Error.request_id": LossRule("info", "diagnostic", neutral=("",)),
     "Error.retry_after": _DIAGNOSTIC,

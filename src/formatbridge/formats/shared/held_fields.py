@@ -43,7 +43,7 @@ def unheld_names(kind: type, held: frozenset[str]) -> tuple[str, ...]:
     return tuple(name for name in ruled if name in lost)
 
 
-def unheld_fields(format: ir.Format, holds: Holds) -> DropUnheld:
+def unheld_fields(format: ir.FormatName, holds: Holds) -> DropUnheld:
     """Return a function that reports the fields of a node that the format cannot express.
 
     It reads all these fields in one call and compares them with their defaults, because most nodes have none of them.
@@ -69,7 +69,7 @@ def unheld_fields(format: ir.Format, holds: Holds) -> DropUnheld:
 
 
 def _check_of(
-    kind: type, names: tuple[str, ...], format: ir.Format
+    kind: type, names: tuple[str, ...], format: ir.FormatName
 ) -> tuple[Callable[[Any], Any], Any, list[tuple[str, _Report]]] | None:
     """Return a function that reads some fields of a node, its result for their defaults, and for each its name and a function for it."""
     if not names:
@@ -79,7 +79,7 @@ def _check_of(
     return attrgetter(*names), defaults, [(f"{kind.__name__}.{name}", _report_of(kind, name, format)) for name in names]
 
 
-def drop_field(node: ir.Node, name: str, losses: Ledger, format: ir.Format | None = None) -> None:
+def drop_field(node: ir.Node, name: str, losses: Ledger, format: ir.FormatName | None = None) -> None:
     """Report one field by its loss rule, unless its value is neutral. ``format``: the target, which decides why a token is lost."""
     value = getattr(node, name)
     if value is not None:
@@ -88,7 +88,7 @@ def drop_field(node: ir.Node, name: str, losses: Ledger, format: ir.Format | Non
 
 
 @cache
-def _report_of(kind: type, name: str, format: ir.Format | None) -> _Report:
+def _report_of(kind: type, name: str, format: ir.FormatName | None) -> _Report:
     """Return the function that reports a field of a type of node by its loss rule."""
     rule = LOSS_RULES[f"{kind.__name__}.{name}"]
     code, severity, has_neutral = rule.code, rule.severity, bool(rule.neutral)
