@@ -250,7 +250,7 @@ class APIStatusError(APIError):
     def as_format(self, format: ir.FormatName) -> tuple[int, dict[str, Any]]:
         """Return the error in any format, for a gateway: HTTP status and body."""
         if self._rewrite is None:
-            raise ConfigurationError("the error was created outside a client, expected an error that a client raised")
+            raise ConfigurationError("the error was not raised by a client: only such an error can be written in a format")
         return self._rewrite(self, format)
 
 

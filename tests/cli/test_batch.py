@@ -274,7 +274,7 @@ def test_the_file_of_failures_is_no_input_and_no_output(failed: str, log: Path, 
     assert main(command) == 2
 
     assert log.read_bytes() == before
-    assert b"expected another file" in capfdbinary.readouterr().err
+    assert b"choose another file" in capfdbinary.readouterr().err
 
 
 def test_an_output_that_is_older_than_its_input_is_written_again(tmp_path: Path) -> None:
@@ -476,7 +476,7 @@ def test_results_of_a_batch_get_the_names_of_their_requests_back(tmp_path: Path,
     ("options", "message"),
     [
         (("--requests", "r.jsonl"), b"--requests needs --batch"),
-        (("--batch", "--from", "anthropic", "--requests", "-"), b"--requests is -, expected a file"),
+        (("--batch", "--from", "anthropic", "--requests", "-"), b"--requests cannot be standard input"),
         (("--batch", "--from", "anthropic", "--requests", "missing.jsonl"), b"missing.jsonl: No such file"),
     ],
 )

@@ -73,6 +73,6 @@ def test_the_error_about_a_relay_without_models_names_the_option() -> None:
     with (
         relay.http_client() as http_client,
         fb.Client(relay.base_url, relay.api_key, http_client=http_client) as client,
-        pytest.raises(fb.ConfigurationError, match="expected --model"),
+        pytest.raises(fb.ConfigurationError, match="pass --model"),
     ):
         run_all(client, None, io.StringIO())

@@ -440,10 +440,10 @@ def test_a_choice_is_read_as_the_option_of_its_name(option: str, value: str) -> 
 @pytest.mark.parametrize(
     ("kind", "options", "message"),
     [
-        ("request", ("--requests", "requests.jsonl"), "--requests needs --batch, expected results of a batch file"),
+        ("request", ("--requests", "requests.jsonl"), "--requests needs --batch"),
         ("request", ("--status", "404"), "--status has no effect on a body of kind request, expected error"),
         ("request", ("--jobs", "0"), "--jobs is 0, expected 1 or more"),
-        ("request", ("--jobs", "3"), "--jobs is 3 for one body, expected several inputs or JSON lines"),
+        ("request", ("--jobs", "3"), "--jobs needs several inputs or JSON lines, and this is one body"),
         ("response", ("--model", "m"), "--model has no effect on a body of kind response, expected request or count_request"),
         ("response", ("--stream",), "--stream has no effect on a body of kind response, expected request"),
     ],
@@ -466,7 +466,7 @@ def test_a_pair_of_formats_and_all_formats_exclude_each_other(option: tuple[str,
     """``--all`` runs every format, so a pair has no effect."""
     assert main(["demo", "--all", *option]) == 2
 
-    assert capfdbinary.readouterr().err == b"formatbridge: --all runs every format, expected no --from and no --to\n"
+    assert capfdbinary.readouterr().err == b"formatbridge: --all cannot be combined with --from or --to\n"
 
 
 def test_the_demonstration_of_a_dialect_is_a_usage_error(capfdbinary: Captured) -> None:
@@ -474,4 +474,4 @@ def test_the_demonstration_of_a_dialect_is_a_usage_error(capfdbinary: Captured) 
     assert main(["demo", "--to", "openai@openrouter"]) == 2
 
     error = capfdbinary.readouterr().err
-    assert error.startswith(b"formatbridge: the demonstration has no dialects and no formats from outside, expected one of chat_")
+    assert error.startswith(b"formatbridge: the demonstration has no dialects and no registered formats: use one of chat_")

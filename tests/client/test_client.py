@@ -405,7 +405,7 @@ def test_a_stream_is_opened_once() -> None:
     with stream:
         pass
 
-    with pytest.raises(fb.ConfigurationError, match="was opened before"):
+    with pytest.raises(fb.ConfigurationError, match="was already opened"):
         stream.__enter__()
 
 
@@ -687,7 +687,7 @@ def test_a_retry_of_the_wrong_kind_is_refused(wrong: dict[str, Any]) -> None:
 
 def test_a_client_cannot_be_pickled() -> None:
     """The error has a reason and shows no key."""
-    with pytest.raises(TypeError, match="Client holds a key and connections"):
+    with pytest.raises(TypeError, match="Client has a key and connections"):
         pickle.dumps(fb.Client("https://relay.test", KEY))
 
 

@@ -592,7 +592,7 @@ def test_a_gateway_cannot_be_pickled() -> None:
     """A pickle would show the key."""
     import pickle
 
-    with pytest.raises(TypeError, match="Gateway holds a key"):
+    with pytest.raises(TypeError, match="Gateway has a key"):
         pickle.dumps(gateway_over(relay_of()))
 
 

@@ -38,7 +38,7 @@ def test_a_chat_request_can_be_counted_elsewhere(target: fb.Format, path: str) -
 @pytest.mark.parametrize("source", fb.FORMATS)
 def test_chat_completions_is_no_target(source: fb.Format) -> None:
     """The message names the other formats."""
-    expected = "chat_completions has no endpoint that counts tokens, expected one of messages, responses, generate_content"
+    expected = "chat_completions has no endpoint that counts tokens: use one of messages, responses, generate_content"
 
     with pytest.raises(fb.ConfigurationError, match=expected):
         fb.convert_count_request(BODIES[source], source=source, target="chat_completions", model="m")

@@ -319,7 +319,7 @@ def test_another_model_in_the_middle_of_an_answer_is_reported() -> None:
     converter.feed(stream)
 
     assert converter.response().body["model"] == "m2"
-    assert [loss.before for loss in converter.losses if (loss.path, loss.code) == ("/model", "late")] == ["m"]
+    assert [loss.before for loss in converter.losses if (loss.path, loss.code) == ("/model", "too_late")] == ["m"]
     assert fb.collect_stream([stream], source="messages", target="chat_completions").body["model"] == "m2"
 
 
@@ -408,7 +408,7 @@ def renamed(stem: str, field: str, name: str = "other") -> bytes:
 
 
 def delayed_losses(converted: fb.StreamConverter | fb.Converted) -> list[tuple[str, str]]:
-    return [(loss.path, loss.severity) for loss in converted.losses if loss.code == "late"]
+    return [(loss.path, loss.severity) for loss in converted.losses if loss.code == "too_late"]
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "generate_content"])

@@ -347,11 +347,11 @@ def _life(number: int, random: Random) -> Iterator[events.Event]:
     yield events.PartStart(0, number, ir.Text("") if kind == "text" else ir.Reasoning("", id=item))
     for piece in range(random.choice((0, 1, 2, 3)) if kind == "thought" else 2):
         yield events.Delta(0, number, f"{number}{'abc'[piece]}.")
-    when = random.choice(("in time", "late", "never")) if kind == "thought" else "never"
+    when = random.choice(("in time", "too_late", "never")) if kind == "thought" else "never"
     if when == "in time":
         yield events.PartMeta(0, number, signature=token)
     yield events.PartEnd(0, number)
-    if when == "late":
+    if when == "too_late":
         yield events.Signed(0, number, token)
 
 

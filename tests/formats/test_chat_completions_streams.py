@@ -385,7 +385,7 @@ def test_a_token_signs_the_reasoning_at_its_index(deltas: list[dict[str, Any]], 
 
     whole = convert_response(collect_stream([stream], source=NAME).body, source=NAME, target=target)
     assert converter.response().body == whole.body
-    reported = [loss.path for loss in converter.losses if loss.code == "late"]
+    reported = [loss.path for loss in converter.losses if loss.code == "too_late"]
     assert reported == [f"/choices/0/message/reasoning_details/{index}/signature" for index in delayed]
 
 
@@ -400,7 +400,7 @@ def test_a_token_after_the_text_signs_its_reasoning_if_the_target_allows_it(targ
     whole = convert_response(collect_stream([stream], source=NAME).body, source=NAME, target=target)
     reported = collect_stream([converted], source=target, target="messages").body["content"]
     expected = convert_response(whole.body, source=target, target="messages").body["content"]
-    delayed = [loss.path for loss in converter.losses if loss.code == "late"]
+    delayed = [loss.path for loss in converter.losses if loss.code == "too_late"]
     assert converter.response().body == whole.body
     assert (reported == expected, delayed) == (
         (True, []) if target == "generate_content" else (False, ["/choices/0/message/reasoning_details/0/signature"])
@@ -446,7 +446,9 @@ def test_a_citation_after_its_text_was_emitted_is_reported(target: ir.Format, *,
 
     converted = converter.feed(stream) + converter.finish()
 
-    assert ("/choices/0/message/annotations/0" in [loss.path for loss in converter.losses if loss.code == "late"]) is is_after_text
+    assert (
+        "/choices/0/message/annotations/0" in [loss.path for loss in converter.losses if loss.code == "too_late"]
+    ) is is_after_text
     assert (b"https://a.example" in converted) is not is_after_text
     assert "https://a.example" in json.dumps(converter.response().body)
 

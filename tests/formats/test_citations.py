@@ -146,7 +146,7 @@ def test_citations_of_a_stream_have_the_spans_of_the_whole_answer(reported: list
     assert collected.body == fb.convert_response(answer(M, N), source="responses", target=target).body
     if target == "chat_completions":
         assert cited(written(data, target)) == cited(collected.body) == [("a", "Hello"), ("b", "world"), ("c", "Rome")]
-    assert [loss for loss in collected.losses if loss.code == "late"] == []
+    assert [loss for loss in collected.losses if loss.code == "too_late"] == []
 
 
 def test_annotations_count_from_their_text_whichever_block_stops() -> None:

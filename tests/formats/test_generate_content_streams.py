@@ -410,7 +410,7 @@ def test_a_citation_covers_only_its_segment(between: list[JsonObject], target: f
 
     converted = converter.feed(stream) + converter.finish()
 
-    delayed = [loss.path for loss in converter.losses if loss.code == "late"]
+    delayed = [loss.path for loss in converter.losses if loss.code == "too_late"]
     expected = fb.convert_response(fb.collect_stream([stream], source=NAME).body, source=NAME, target=target)
     assert converter.response().body == expected.body
     assert (b"https://a.example" in converted) is (target == "chat_completions")

@@ -89,7 +89,7 @@ def test_logprobs_after_the_end_of_their_text_are_reported(source: fb.Format, lo
 
     assert b'"token":' not in result
     assert [token["token"] for tokens in _tokens(converter.response().body) for token in tokens or ()] == ["Hi"]
-    assert [(loss.path, loss.kind, loss.code) for loss in converter.losses] == [(path, "dropped", "late") for path in lost]
+    assert [(loss.path, loss.kind, loss.code) for loss in converter.losses] == [(path, "dropped", "too_late") for path in lost]
     assert fb.collect_stream([_behind(source)], source=source, target="responses").losses == ()
 
 

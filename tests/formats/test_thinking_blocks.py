@@ -37,7 +37,7 @@ def test_a_thinking_block_that_repeats_reasoning_text_signs_it(target: ir.Format
 
     whole = convert_response(collect_stream([stream], source=NAME).body, source=NAME, target=target)
     assert converter.response().body == whole.body
-    reported = [loss.path for loss in converter.losses if loss.code == "late"]
+    reported = [loss.path for loss in converter.losses if loss.code == "too_late"]
     assert reported == ([] if target == "generate_content" else ["/choices/0/message/thinking_blocks/0/signature"])
 
 

@@ -330,7 +330,7 @@ def test_a_choice_that_web_search_can_satisfy_is_reported(source: fb.Format, tar
     alone, reported_alone = _choose(source, target, "required", functions=False)
 
     assert _chosen(body) == "required"
-    assert [(kind, severity, code) for _, kind, severity, code in reported] == [("changed", "lossy", "weaker_carrier")]
+    assert [(kind, severity, code) for _, kind, severity, code in reported] == [("changed", "lossy", "weaker_form")]
     assert _chosen(alone) == "auto"
     assert [(severity, code) for _, _, severity, code in reported_alone] == [("lossy", "without_tools")]
 

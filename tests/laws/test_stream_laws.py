@@ -428,6 +428,6 @@ def test_the_report_of_a_stream_is_that_of_its_whole_answer(source: fb.Format, t
 
         if body is not None and converter.error is None:
             whole = fb.convert_response(body, source=source, target=target)
-            delayed = {loss.path for loss in converter.losses if loss.code in ("late", "repeated")}
+            delayed = {loss.path for loss in converter.losses if loss.code in ("too_late", "repeated")}
             streamed, waited = ([loss for loss in result.losses if loss.path not in delayed] for result in (converter, whole))
             assert sorted(streamed, key=str) == sorted(waited, key=str), each

@@ -359,7 +359,7 @@ def _difference(stream: Stream, target: ir.FormatName, whole: JsonObject) -> str
     if whole.get("status") == "failed":  # in this format a failed answer is an answer, and a failed stream a failure
         return None if b"response.failed" in converted else f"{stream.id} -> {target}: did not fail"
     one, other = (meaning(body, stream.format, target) for body in (collect_stream([converted], source=target).body, whole))
-    delayed = [loss for loss in converter.losses if loss.code == "late"]
+    delayed = [loss for loss in converter.losses if loss.code == "too_late"]
     if any(loss.path.lower().startswith("/model") for loss in delayed):
         del other["model"]
         one.pop("model", None)

@@ -89,12 +89,12 @@ def check_single(arguments: argparse.Namespace) -> None:
     """Reject options that have no effect on an input of one body."""
     _check_common(arguments)
     if arguments.jobs > 1:
-        raise fb.ConfigurationError(f"--jobs is {arguments.jobs} for one body, expected several inputs or JSON lines")
+        raise fb.ConfigurationError("--jobs needs several inputs or JSON lines, and this is one body")
 
 
 def _check_common(arguments: argparse.Namespace) -> None:
     if arguments.requests and not arguments.batch:
-        raise fb.ConfigurationError("--requests needs --batch, expected results of a batch file")
+        raise fb.ConfigurationError("--requests needs --batch")
     if arguments.jobs < 1:
         raise fb.ConfigurationError(f"--jobs is {arguments.jobs}, expected 1 or more")
 
@@ -107,16 +107,16 @@ def _check(arguments: argparse.Namespace) -> None:
     elif arguments.kind is not None:
         check_kind(arguments, arguments.kind)
     if arguments.requests == STDIN:
-        raise fb.ConfigurationError("--requests is -, expected a file, because the requests are not read in order")
+        raise fb.ConfigurationError("--requests cannot be standard input, because the requests are not read in order: pass a file")
     if arguments.diff:
-        raise fb.ConfigurationError("--diff compares one body, expected one JSON file (and --at for a part of it)")
+        raise fb.ConfigurationError("--diff compares one body: pass one JSON file, and --at for a part of it")
     if arguments.resume and arguments.output in (None, STDIN):
-        raise fb.ConfigurationError("--resume needs -o, expected a file or a directory to continue")
+        raise fb.ConfigurationError("--resume needs -o with the file or the directory to continue")
 
 
 def _check_batch_file(arguments: argparse.Namespace) -> None:
     if arguments.source is None:
-        raise fb.ConfigurationError("--batch needs --from, expected the format of the batch file")
+        raise fb.ConfigurationError("--batch needs --from with the format of the batch file")
     for name in ("kind", "status", "stream"):
         if getattr(arguments, name) is not None:
             raise fb.ConfigurationError(f"--{name} has no effect with --batch, whose lines have their kind, status and streaming")
@@ -345,7 +345,9 @@ def _targets(sources: Sequence[Source], output: str | None) -> list[Target]:
         target = Target(path / source.relative, [source], source.is_lines)
         other = targets.setdefault(source.relative, target)
         if other is not target:
-            raise fb.ConfigurationError(f"{other.sources[0].name} and {source.name} have the same output {target.path}")
+            raise fb.ConfigurationError(
+                f"{other.sources[0].name} and {source.name} have the same output {target.path}: convert them one by one, or rename one"
+            )
     return list(targets.values())
 
 
@@ -356,11 +358,11 @@ def _check_files(arguments: argparse.Namespace, targets: Sequence[Target]) -> No
     if arguments.failed:
         failed = _identity(arguments.failed)
         if failed in inputs:
-            raise fb.ConfigurationError(f"--failed {arguments.failed} is the input {inputs[failed]}, expected another file")
+            raise fb.ConfigurationError(f"--failed {arguments.failed} is the input {inputs[failed]}: choose another file")
         if failed in outputs:
-            raise fb.ConfigurationError(f"--failed {arguments.failed} is the output {outputs[failed]}, expected another file")
+            raise fb.ConfigurationError(f"--failed {arguments.failed} is the output {outputs[failed]}: choose another file")
     if arguments.resume and (both := inputs.keys() & outputs.keys()):
-        raise fb.ConfigurationError(f"--resume: {inputs[min(both)]} is an input and an output, expected another -o")
+        raise fb.ConfigurationError(f"--resume: {inputs[min(both)]} is an input and an output: choose another -o")
 
 
 def _identity(path: str | Path) -> str:
@@ -412,4 +414,4 @@ def _file_of(name: str, line: bytes) -> str:
     try:
         return str(json.loads(line)["file"])
     except (ValueError, KeyError, TypeError):
-        raise fb.ConfigurationError(f"--failed {name} is not a file of failures, expected another name, or remove it") from None
+        raise fb.ConfigurationError(f"--failed {name} is not a file of failures: choose another name, or remove it") from None

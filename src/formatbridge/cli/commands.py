@@ -91,7 +91,7 @@ def _write_file(path: Path, text: bytes) -> None:
 
 
 def _stream(arguments: argparse.Namespace, report: Report) -> int:
-    """Convert a stream chunk by chunk. A truncated stream, or one that loses too much, ends in an error event."""
+    """Convert a stream chunk by chunk. A truncated stream, or one with a loss of a severity of --raise-on, ends in an error event."""
     with opened_output(arguments.output) as write:
         whole = _replay(arguments, write) if arguments.replay else _convert_stream(arguments, write)
     report.add(whole)
@@ -136,7 +136,7 @@ def _demo(arguments: argparse.Namespace, _report: Report) -> int:
     from formatbridge.cli.demo import demo, pair
 
     if arguments.all and (arguments.source or arguments.target):
-        raise fb.ConfigurationError("--all runs every format, expected no --from and no --to")
+        raise fb.ConfigurationError("--all cannot be combined with --from or --to")
     pairs = None if arguments.all else pair(arguments.source, arguments.target)
     demo(sys.stdout, pair=pairs, base_url=arguments.base_url, model=arguments.model)
     return 0

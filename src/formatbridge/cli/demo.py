@@ -34,7 +34,7 @@ def pair(source: FormatOrName | None, target: FormatOrName | None) -> Pair:
     for name in (source, target):
         if name not in REQUESTS:
             known = ", ".join(REQUESTS)
-            raise fb.ConfigurationError(f"the demonstration has no dialects and no formats from outside, expected one of {known}")
+            raise fb.ConfigurationError(f"the demonstration has no dialects and no registered formats: use one of {known}")
     return cast(Pair, (source, target))
 
 
@@ -89,7 +89,7 @@ def run_all(client: fb.Client, model: str | None, out: TextIO) -> None:
 def _first_model(client: fb.Client) -> str:
     listed = client.models()
     if not listed:
-        raise fb.ConfigurationError("the relay lists no models, expected --model")
+        raise fb.ConfigurationError("the relay lists no models: pass --model")
     return listed[0].id
 
 

@@ -50,7 +50,7 @@ class Body(NamedTuple):
 def standard_input() -> BinaryIO:
     """Return standard input as a binary stream."""
     if sys.stdin is None:
-        raise fb.ConfigurationError("standard input is closed, expected something to read")
+        raise fb.ConfigurationError("standard input is closed")
     return sys.stdin.buffer
 
 

@@ -72,7 +72,7 @@ def _run(arguments: argparse.Namespace, report: Report) -> int:
     command = arguments.command
     try:
         if sys.stdout is None:
-            raise fb.ConfigurationError("standard output is closed, expected an open one")
+            raise fb.ConfigurationError("standard output is closed")
         if isinstance(sys.stdout, TextIOWrapper):
             sys.stdout.reconfigure(encoding="utf-8")  # JSON is UTF-8, whatever the encoding of the terminal
         status = COMMANDS[command](arguments, report)

@@ -35,7 +35,7 @@ class Parser(argparse.ArgumentParser):
     def _print_message(self, message: str, file: Any = None) -> None:
         """Write a help text or an error. argparse would ignore a standard output that is closed or full."""
         if file is None:
-            raise OSError("standard output is closed, expected an open one")
+            raise OSError("standard output is closed")
         if file is sys.stdout:
             file.write(message)
             file.flush()

@@ -66,7 +66,7 @@ async def read_body(request: SDKRequest, receive: Receive, max_bytes: int, secon
     if encoding not in _ENCODINGS:
         problem = f"the body is encoded as {encoding[:40]!r}, expected gzip, deflate or no encoding"
         raise RejectedRequestError(415, problem, headers={"accept-encoding": "gzip, deflate"})
-    too_long = RejectedRequestError(413, f"the body is longer than {max_bytes} bytes, the limit")
+    too_long = RejectedRequestError(413, f"the body exceeds the limit of {max_bytes} bytes")
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length[:20]) > max_bytes:
         raise too_long

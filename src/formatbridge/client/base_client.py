@@ -127,9 +127,7 @@ class BaseClient:
         self._cached_settings: dict[bool, CallSettings] = {}
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError(
-            f"{type(self).__name__} holds a key and connections and cannot be pickled, expected to be created where it is used"
-        )
+        raise TypeError(f"{type(self).__name__} has a key and connections and cannot be pickled: create one in each process")
 
     def __repr__(self) -> str:
         if not hasattr(self, "_key"):  # in a traceback of an ``__init__`` that raised
@@ -423,7 +421,7 @@ class BaseStream:
     def _open_flow(self) -> Flow[Outcome[IncomingStream]]:
         flow, self._flow = self._flow, None
         if flow is None:
-            raise ConfigurationError("the stream was opened before, expected to be opened once")
+            raise ConfigurationError("the stream was already opened: call client.stream() again")
         return flow
 
     def _set_opened(self, outcome: Outcome[IncomingStream]) -> None:

@@ -122,7 +122,7 @@ class Gateway:
         return f"Gateway({self._handler.base_url!r}, via={via!r}, key={key})"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("Gateway holds a key and connections and cannot be pickled, expected to be created where it is used")
+        raise TypeError("a Gateway has a key and connections and cannot be pickled: create one in each process")
 
     async def __aenter__(self) -> Gateway:
         return self

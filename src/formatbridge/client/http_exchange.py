@@ -110,7 +110,7 @@ class _BaseHTTPExchange:
         return closables if unused is None else [*closables, unused.client]
 
     def retire_client(self) -> None:
-        """Use the HTTP client of this call for no further call."""
+        """Close the HTTP client of this call with the call, so that no other call uses it."""
         if self._clients is not None:
             self._clients.retire(self._client)
 

@@ -36,7 +36,7 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.telemetry.spans import CallSpan, Recorder, recorded
 
-E = TypeVar("E", Exchange, CountExchange)
+ExchangeT = TypeVar("ExchangeT", Exchange, CountExchange)
 _LIST = re.compile(r".*/models|.*?/models/(?P<model>.+)")
 _ESCAPED_COLON = re.compile("%3A", re.IGNORECASE)
 _JSON, _EVENTS = "application/json", "text/event-stream"
@@ -411,7 +411,7 @@ class SDKRequestHandler:
             self.report(converted)
 
 
-def _with_model(open_exchange: Callable[[], E], source: FormatSpec) -> E:
+def _with_model(open_exchange: Callable[[], ExchangeT], source: FormatSpec) -> ExchangeT:
     """Return the exchange of a request; raise ``InvalidPayloadError`` if neither its body nor its path has a model."""
     with suppress(MissingModelError):
         exchange = open_exchange()

@@ -17,7 +17,7 @@ from formatbridge.convert.event_parser import read_chunks, read_chunks_async
 from formatbridge.convert.event_validation import PARTS, event_type, read_event, refusal
 from formatbridge.convert.input import check_error
 from formatbridge.convert.stream_reader import StreamSource
-from formatbridge.convert.streams import whole_of
+from formatbridge.convert.streams import convert_accumulated
 from formatbridge.errors import LossyConversionError, StreamError, StreamFailedError, TruncatedStreamError
 from formatbridge.formats.format import FormatOrName, FormatSpec, ToChatCompletions, ToGenerateContent, ToMessages, ToResponses
 from formatbridge.options import Options, options_of, without_raise_on
@@ -216,7 +216,7 @@ class _Reading:
                 self.source.decode(event)
             self._end()
             if self.source.is_complete and not self.source.error:
-                return whole_of(self.source, self.target_format, self.request, self.options)
+                return convert_accumulated(self.source, self.target_format, self.request, self.options)
         partial = self._partial()
         raise StreamFailedError(self.source.error, partial=partial) if self.source.error else self.source.truncated(partial)
 
@@ -225,7 +225,7 @@ class _Reading:
         self.source.end(closes=closes, is_break=is_break and not closes)
 
     def _partial(self) -> Converted:
-        return whole_of(self.source, self.target_format, self.request, without_raise_on(self.options))
+        return convert_accumulated(self.source, self.target_format, self.request, without_raise_on(self.options))
 
 
 @overload
@@ -318,7 +318,7 @@ def _check_end(reading: _Reading) -> None:
     """Raise ``TruncatedStreamError`` if the stream has no end."""
     reading.source.end()
     if not reading.source.is_complete:
-        raise reading.source.truncated(whole_of(reading.source, reading.target_format, None, reading.options))
+        raise reading.source.truncated(convert_accumulated(reading.source, reading.target_format, None, reading.options))
 
 
 class EventReader:

@@ -108,7 +108,7 @@ def convert_count_request(
 def request_to_count(
     body: Any, source: FormatOrName, target: FormatOrName, model: str | None, options: Options | None
 ) -> ConvertedRequest:
-    """Convert a request to count tokens. For a target without such an endpoint the result is a whole request, for an estimate."""
+    """Convert a request to count tokens. For a target without such an endpoint, return the whole request, for an estimate."""
     options = DEFAULT_OPTIONS if options is None else options_of(options)
     checked_model(model)
     source_format, target_format = formats.load_both(source, target)
@@ -307,5 +307,5 @@ def count_of(format: FormatSpec) -> CountSpec:
     """Return the endpoint of a format for token counts; raise ``ConfigurationError`` if it has none."""
     if format.count is None:
         counting = [name for name in formats.FORMATS if formats.load(name).count is not None]
-        raise ConfigurationError(f"{format.name} has no endpoint that counts tokens, expected one of {', '.join(counting)}")
+        raise ConfigurationError(f"{format.name} has no endpoint that counts tokens: use one of {', '.join(counting)}")
     return format.count

@@ -52,7 +52,7 @@ def wire_model(format: FormatOrName, kind: Kind) -> type[BaseModel]:
     """Return the typed model of one kind of document; raise ``ConfigurationError`` if the format has no such document."""
     spec = formats.load(format)
     if kind in COUNTS and spec.count is None:
-        raise ConfigurationError(f"{spec.name} has no endpoint that counts tokens, expected another format")
+        raise ConfigurationError(f"{spec.name} has no endpoint that counts tokens: use another format")
     wire = import_module(spec.wire_module)
     module, model = _MODELS[kind]
     if hasattr(wire, "__path__"):  # a package: import only the module of this kind, because models take long to build
@@ -154,7 +154,7 @@ def read_count_request(body: Any, format: FormatSpec) -> tuple[Ledger, JsonObjec
         return losses, raw, _checked_object(losses, raw, "", format, "request"), ""
     others = raw.keys() - {key, *format.url_fields}
     if others:  # the server requires one or the other: https://ai.google.dev/api/tokens
-        problems = [(f"/{escape(name)}", f"is not allowed together with {key}, expected one of the two") for name in sorted(others)]
+        problems = [(f"/{escape(name)}", f"is not allowed together with {key}: remove one of the two") for name in sorted(others)]
         raise InvalidPayloadError(format.name, "request", problems)
     if not isinstance(raw[key], dict):
         raise InvalidPayloadError(format.name, "request", [(f"/{key}", f"is {codec.describe(raw[key])}, expected an object")])

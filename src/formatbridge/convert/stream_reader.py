@@ -97,7 +97,7 @@ class StreamSource:
         A stream that ends inside an event, or whose connection broke (``is_break``), has no end. ``closes``: end a truncated answer too,
         with its finish reason or else ``length``.
         """
-        closes = closes and self._parser.has_begun and not self._parser.has_half_pair  # half a pair is no valid text
+        closes = closes and self._parser.has_begun and not self._parser.has_half_pair  # an unpaired surrogate is not valid text
         # A stream that has its end or an error is complete, even if the connection breaks after it.
         self._ends_inside_event = self._ends_inside_event or ((is_break or self._parser.has_half_pair) and not self.is_over)
         new_events: list[events.Event] = []

@@ -198,7 +198,7 @@ class StreamConverter(Generic[ModelT_co]):
 
     def source_response(self) -> Converted:
         """Return the partial or whole answer in the format of the source, not converted."""
-        return whole_of(self._source, self._source_format, None, replace(self._options, raise_on=None))
+        return convert_accumulated(self._source, self._source_format, None, replace(self._options, raise_on=None))
 
     def __repr__(self) -> str:
         """Show the direction and the number of events, not their content."""
@@ -209,7 +209,7 @@ class StreamConverter(Generic[ModelT_co]):
 
     def _whole(self, options: Options) -> Converted:
         tokens = () if self._passthrough else self._encoder.undelivered_tokens()
-        out = whole_of(self._source, self._target_format, self._request, options, is_sent=True, tokens=tokens)
+        out = convert_accumulated(self._source, self._target_format, self._request, options, is_sent=True, tokens=tokens)
         return self._passthrough.reported(out) if self._passthrough else out
 
     def _write(self, chunk: bytes | None) -> bytes:
@@ -302,10 +302,10 @@ class StreamConverter(Generic[ModelT_co]):
 
 
 def _finished() -> ConfigurationError:
-    return ConfigurationError("the stream has been finished, expected a new converter for each stream")
+    return ConfigurationError("the stream is finished: use a new converter for each stream")
 
 
-def whole_of(
+def convert_accumulated(
     source: StreamSource,
     target: FormatSpec,
     request: ConvertedRequest | None,
@@ -339,7 +339,7 @@ def whole_of(
     if is_sent and (source_format is not target or is_restored):
         _note_undelivered(answer, target, losses)
         for token in tokens:
-            losses.dropped(token, code="late")
+            losses.dropped(token, code="too_late")
     delivered = without_error(answer, target, losses)
     is_unfinished = not source.is_over or delivered is not answer
     is_kept = source_format is target and not is_restored
@@ -357,13 +357,13 @@ def whole_of(
 def _note_undelivered(answer: ir.Response, target: FormatSpec, losses: Ledger) -> None:
     """Note fields of the head, of texts and of calls that arrived after these were sent without them or with other values."""
     for citation in _undelivered_citations(answer) if answer.cited and not target.citations_at_end else ():
-        losses.dropped(citation, code="late")
+        losses.dropped(citation, code="too_late")
     for name in answer.fields_after_start:
-        losses.dropped(answer, name, "late", severity="info")
+        losses.dropped(answer, name, "too_late", severity="info")
     for part, name, sent in answer.revised:
         if isinstance(part, target.streamed_parts):
             severity: Severity = "impossible" if isinstance(part, ir.ToolCall) else "lossy"
-            losses.changed(part, name, sent, "late", severity=severity)
+            losses.changed(part, name, sent, "too_late", severity=severity)
 
 
 def _undelivered_citations(answer: ir.Response) -> Iterator[ir.Citation]:

@@ -126,11 +126,11 @@ def _check(kind: str, losses: str, prefix: str, arguments: set[str]) -> None:
     if not isinstance(prefix, str):
         raise ConfigurationError(f"prefix is {type_name(prefix)}, expected a string")
     if "target" not in arguments:
-        raise ConfigurationError("target is None, expected a format or a Column")
+        raise ConfigurationError("target is missing: pass a format or a Column")
     for name in sorted(arguments - {"source", "target"} - _ARGUMENTS[kind]):
         raise ConfigurationError(f"{name} does not apply to kind {kind!r}")
     if kind == "error" and "status" not in arguments:
-        raise ConfigurationError("status is missing, expected the HTTP status of the errors, or a Column with it")
+        raise ConfigurationError("status is missing: pass the HTTP status of the errors, or a Column with it")
 
 
 @dataclass(frozen=True, slots=True)

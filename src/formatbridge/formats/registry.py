@@ -217,11 +217,11 @@ def _check_names(rules: DialectRules, settings: frozenset[str]) -> None:
 
     ``settings``: the fields of flat settings. They keep their names unless the rules change them or leave the fields out.
     """
-    used = settings - rules.names.keys() - rules.rejects - rules.ignores
+    taken_names = settings - rules.names.keys() - rules.rejects - rules.ignores
     for field, name in rules.names.items():
-        if name in used:
+        if name in taken_names:
             raise ConfigurationError(f"names of the dialect gives {field!r} the name {name!r}, which another field has")
-        used |= {name}
+        taken_names |= {name}
 
 
 def format_of_module(module: str) -> ir.Format | None:

@@ -135,7 +135,7 @@ _SETTING_RULES: Mapping[str, LossRule] = {
     "verbosity": LossRule(neutral=("medium",)),
     "prompt_cache_key": _INFO,
     "prompt_cache_retention": _INFO,
-    "automatic_cache": LossRule("info", "weaker_carrier", kind="changed", after="automatic caching of the server"),
+    "automatic_cache": LossRule("info", "weaker_form", kind="changed", after="automatic caching of the server"),
     "stream_options": _INFO,
     "usage_in_stream": LossRule("info", neutral=(True,)),
 }

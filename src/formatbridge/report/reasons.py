@@ -13,7 +13,7 @@ REASONS: Mapping[str, str] = {
     "malformed": "not valid in the source format",
     "out_of_range": "outside the range of the target",
     "nearest_value": "replaced by the nearest value of the target",
-    "weaker_carrier": "converted to a form with less meaning",
+    "weaker_form": "converted to a form with less meaning",
     "foreign_signature": "only its issuer can read it",
     "unverified_token": "not sealed with the token key",
     "unsigned_reasoning": "the target requires a reasoning token of its format",
@@ -42,7 +42,7 @@ REASONS: Mapping[str, str] = {
     "recursive_schema": "the target cannot enforce a recursive schema",
     "json_mode": "replaced by an instruction to return JSON",
     "schema_keyword": "moved into the description",
-    "late": "sent after the start of the stream",
+    "too_late": "arrived after the target needed it",
     "unfinished": "only a part of it arrived",
     "server_history": "only its vendor can read server tool history",
     "server_tool": "the target has no such server tool",
@@ -82,7 +82,7 @@ REASONS: Mapping[str, str] = {
 SHOWN = "without it the server returns no reasoning"
 """Why a request to generate_content asks for the text of the reasoning."""
 
-CLOSED = "a strict schema must close its objects"
+CLOSED = "a strict schema sets additionalProperties to false"
 """Why an object of a schema gets ``additionalProperties: false``."""
 
 WITHOUT_CODE = "not every model lets code call this tool"

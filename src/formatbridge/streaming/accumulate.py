@@ -150,7 +150,7 @@ class Collector:
 
     @property
     def latest(self) -> list[str]:
-        """The deltas of the part that received the last one; later deltas are appended to the same list."""
+        """The deltas of the part with the most recent delta; later deltas are appended to the same list."""
         self._fold()
         return self._latest
 

@@ -116,7 +116,7 @@ class SseReader(Reader):
         """Read some bytes and return the events that they complete."""
         chunk = bytes(chunk)
         events: list[ServerSentEvent] = []
-        # Nearly all events have one data line, possibly after an ``event`` line. They are recognized without a look at each line.
+        # Nearly all events have one data line, possibly after an ``event`` line. They are recognized without parsing each line.
         if self.is_between:
             read = self._read_whole_events(chunk, events)
             self._position += read

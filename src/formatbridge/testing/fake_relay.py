@@ -251,10 +251,10 @@ class FakeRelay(InMemoryTransport):
     def _redirect(self, recorded: Recorded) -> _Reply | None:
         """Return a redirect for a path with a slash at its end or, with the quirk, for one without."""
         split = urlsplit(recorded.url)
-        wants_slash = "trailing_slash_307" in self.quirks
-        if split.path.endswith("/") == wants_slash:
+        requires_trailing_slash = "trailing_slash_307" in self.quirks
+        if split.path.endswith("/") == requires_trailing_slash:
             return None
-        path = f"{split.path}/" if wants_slash else split.path.rstrip("/")
+        path = f"{split.path}/" if requires_trailing_slash else split.path.rstrip("/")
         return _Reply(307, {"location": split._replace(path=path).geturl()}, ())
 
     def _list(self, endpoint: endpoints.Endpoint, number: int) -> _Reply:

@@ -243,7 +243,7 @@ async def apply_fault_async(fault: Fault, request: Any, clock: Clock | None = No
 
 
 def with_fault(chunks: Iterable[bytes], fault: Fault, request: Any, clock: Clock | None = None) -> Iterator[bytes]:
-    """Yield the chunks of a body, and apply a fault at its byte."""
+    """Yield the chunks of a body, and apply a fault at its byte offset."""
     remaining: int | None = fault.at
     if remaining == 0:
         remaining = None
@@ -264,7 +264,7 @@ def with_fault(chunks: Iterable[bytes], fault: Fault, request: Any, clock: Clock
 async def with_fault_async(
     chunks: AsyncIterable[bytes], fault: Fault, request: Any, clock: Clock | None = None
 ) -> AsyncIterator[bytes]:
-    """Yield the chunks of a body, and apply a fault at its byte."""
+    """Yield the chunks of a body, and apply a fault at its byte offset."""
     remaining: int | None = fault.at
     if remaining == 0:
         remaining = None

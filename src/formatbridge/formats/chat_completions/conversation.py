@@ -42,7 +42,7 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
 MESSAGE = REASONING_FIELDS | {"role", "content", "refusal", "tool_calls", "function_call"}
-_IMAGE = frozenset({"type", "image_url", "index", "extra_content"})
+_IMAGE_KEYS = frozenset({"type", "image_url", "index", "extra_content"})
 _UNTYPED_IMAGE = frozenset({"image_url", "extra_content"})
 _ASSISTANT = MESSAGE | SIGNATURE_FIELDS | {"images"}
 _RESULT = frozenset({"role", "content", "tool_call_id"})
@@ -272,7 +272,9 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
     media.signature, extra = decode_extra_content(raw, src)
     # Some servers number images. In an image without a type only an integer can be such a number (fixture images_odd).
     known = (
-        _IMAGE if raw.get("type") == "image_url" else _UNTYPED_IMAGE | ({"index"} if isinstance(raw.get("index"), int) else set())
+        _IMAGE_KEYS
+        if raw.get("type") == "image_url"
+        else _UNTYPED_IMAGE | ({"index"} if isinstance(raw.get("index"), int) else set())
     )
     media.extra = merge_extra(read_extra(raw, known), extra, read_extra(image, frozenset({"url"}), "image_url/"))
     return media

@@ -131,7 +131,7 @@ FIELD_PATHS = FieldPaths(
             )
         },
         **{
-            f"Request.{pointer}": LossRule("info", "weaker_carrier", kind="changed", after="what the target shows by itself")
+            f"Request.{pointer}": LossRule("info", "weaker_form", kind="changed", after="what the target shows by itself")
             for pointer in ("reasoning/exclude", "include_reasoning", "reasoning_format")
         },
         "Request.logit_bias": LossRule(code="no_counterpart", neutral=()),

@@ -35,8 +35,8 @@ def encode_reasoning_control(config: ir.ReasoningConfig, control: ReasoningContr
     has_effort = config.effort not in (None, "none") and config.mode in (None, "on", "adaptive")
     if control == "reasoning_effort" or (control in _CONTROLS_WITH_EFFORT and has_effort):
         effort = encode_effort(config, losses)
-        toggle = {"thinking": {"type": "enabled"}} if control == "thinking_and_effort" else {}
-        return toggle | {"reasoning_effort": effort} if effort else {}
+        thinking_field = {"thinking": {"type": "enabled"}} if control == "thinking_and_effort" else {}
+        return thinking_field | {"reasoning_effort": effort} if effort else {}
     budget = config.budget if control in _CONTROLS_WITH_BUDGET else None
     is_on = _is_reasoning_on(config, budget, losses)
     return {} if is_on is None else _encode_toggle(control, is_on, budget if is_on else None)

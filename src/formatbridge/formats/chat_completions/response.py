@@ -319,7 +319,7 @@ def _encode_audio(audio_parts: list[ir.Media], at: str, answer_id: str, losses: 
             continue
         severity: Severity = "lossy" if part.mime and is_samples(part.mime) else "info"
         if part.mime is not None and len(audio_parts) > 1:  # the type shows which parts are joined, so it is not dropped alone
-            losses.changed(part, "mime", None, "weaker_carrier", severity=severity)
+            losses.changed(part, "mime", None, "weaker_form", severity=severity)
         elif part.mime is not None:
             losses.dropped(part, "mime", severity=severity)
         if pieces:

@@ -301,7 +301,7 @@ class StreamEncoder:
 
     def _encode_whole_part(self, choice: _Choice, index: int, part: ir.Part) -> bytes:
         """Encode a part that comes in one piece, as in a whole response. A message has one audio."""
-        if choice.is_signed and isinstance(part, ir.Text) and part.signature:  # a message has one token
+        if choice.is_signed and isinstance(part, ir.Text) and part.signature:  # a message has one signature, in ``extra_content``
             part = replace(part, signature=replace(part.signature, received_in=None))
         # The encoder of whole responses decides how each kind of part is encoded, also in a stream.
         message = encode_answer([part], "", str(self._head.get("id")), null_ledger(), self._options)

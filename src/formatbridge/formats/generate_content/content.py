@@ -163,7 +163,7 @@ def _decode_source(
     mime = mime.lower() if mime else mime
     # One field has files of the vendor and public URLs. Only the address shows which.
     is_file = uri is not None and _is_uploaded(uri)
-    # Other formats derive the type from the URL, so a type that differs from its ending is a loss (fixture document_url_types).
+    # Other formats derive the type from the URL, so a type that the file extension does not imply is a loss (document_url_types).
     if uri is not None and mime is not None and mime != guess_mime(uri):
         extra = merge_extra(extra, {"fileData/mimeType": mime})
     return ir.Media(

@@ -108,7 +108,7 @@ FIELD_PATHS = FieldPaths(
         "Media.mediaProcessing": LossRule(neutral=("MEDIA_PROCESSING_UNSPECIFIED", 0)),
         # The neutral values below are defaults in the official SDK. Enumerations also come as numbers and in lower case.
         "Media.videoMetadata": LossRule(neutral=({"fps": 1.0},)),
-        "Media.fileData/mimeType": LossRule("info", "weaker_carrier", kind="changed", after="the type that the URL implies"),
+        "Media.fileData/mimeType": LossRule("info", "weaker_form", kind="changed", after="the type that the URL implies"),
         "Text.speechMetadata": LossRule(),
         "Media.mediaResolution/numTokens": LossRule(),
         "ToolCall.functionCall/willContinue": LossRule(neutral=(False,)),

@@ -271,7 +271,7 @@ _FINISH_REASONS_BY_NUMBER = (
 )  # fmt: skip
 """Finish reasons by number, from the vendor's public protocol definitions (google.ai.generativelanguage.v1beta)."""
 
-_UNSPECIFIC = frozenset({"", "STOP", "MAX_TOKENS"})
+_NOT_BLOCKING = frozenset({"", "STOP", "MAX_TOKENS"})
 # The server ends calls with STOP. After UNEXPECTED_TOOL_CALL the caller must answer them, too (fixture finish_unexpected_call).
 _REPLACED_BY_TOOL_CALLS = frozenset({"stop", "other", "error"})
 
@@ -284,7 +284,7 @@ def decode_finish(raw: JsonObject, has_calls: bool, src: str) -> ir.Finish:
     reason: ir.FinishReason = FINISH.get(name, "other") if name else "stop"
     if has_calls and reason in _REPLACED_BY_TOOL_CALLS:
         reason = "tool_calls"
-    finish = ir.Finish(reason, raw_reason, name not in _UNSPECIFIC, src)
+    finish = ir.Finish(reason, raw_reason, name not in _NOT_BLOCKING, src)
     finish.message = raw.get("finishMessage") or None
     return finish
 

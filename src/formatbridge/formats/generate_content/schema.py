@@ -286,7 +286,7 @@ def encode_modalities(request: ir.Request, image_tools: list[ir.HostedTool], los
         if tool.extra:
             losses.extras(tool)
         drop_field(tool, "cache", losses)
-        modalities = losses.changed(tool, "", list(dict.fromkeys([*(modalities or ["text"]), "image"])), "weaker_carrier")
+        modalities = losses.changed(tool, "", list(dict.fromkeys([*(modalities or ["text"]), "image"])), "weaker_form")
     if modalities and modalities != ["text"]:
         fields["responseModalities"] = [modality.upper() for modality in modalities]
     return fields

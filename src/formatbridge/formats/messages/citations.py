@@ -150,5 +150,5 @@ def encode_citation(citation: ir.Citation, span: str, at: str, losses: Ledger) -
         "cited_text": citation.cited_text if citation.cited_text is not None else span,
         "encrypted_index": losses.added(f"{at}/encrypted_index", ""),
     }
-    losses.changed(citation, "", location, "weaker_carrier", severity="info")
+    losses.changed(citation, "", location, "weaker_form", severity="info")
     return location

@@ -137,7 +137,7 @@ FIELD_PATHS = FieldPaths(
                 "start_page_number",
             )
         },
-        "Response.content/*": LossRule("info", "weaker_carrier", kind="changed", after="the model that answered"),
+        "Response.content/*": LossRule("info", "weaker_form", kind="changed", after="the model that answered"),
         "Response.container": LossRule("info", "not_portable"),
         "Response.context_management": LossRule("info", "diagnostic"),
         "Response.diagnostics": LossRule("info", "diagnostic"),

@@ -163,7 +163,7 @@ class Blocks:
             out.append(events.PartMeta(0, block.number, signature=block.token))
 
     def _flush_token(self, out: list[events.Event]) -> None:
-        """Emit a kept token as a reasoning part, because the part that it belongs to does not exist."""
+        """Emit a kept token as a reasoning part, because the part that it belongs to never arrived."""
         if self._next_token is not None:
             reasoning, self._next_token = self._next_token, None
             self._start_part(block := Block("whole", reasoning.src, {}, reasoning), out)

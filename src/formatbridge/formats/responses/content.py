@@ -43,7 +43,7 @@ _TEXT = frozenset({"type", "text"})
 _OUTPUT = frozenset({"type", "text", "annotations"})
 _FOREIGN_TEXT = frozenset({"type", "text"})
 _OUTPUT_WITH_LOGPROBS = _OUTPUT | {"logprobs"}
-_IMAGE = frozenset({"type", "image_url", "file_id", "detail"})
+_IMAGE_KEYS = frozenset({"type", "image_url", "file_id", "detail"})
 _FILE = frozenset({"type", "file_data", "file_url", "file_id", "filename", "detail"})
 
 
@@ -209,7 +209,7 @@ def _decode_image(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
     mime, data = (read_data_url(url) or (None, None)) if url is not None else (None, None)
     cache = decode_cache(raw, src)
     # Canonical media have one source. If the image has a URL too, its file id becomes an unmodelled field.
-    extra = read_extra(raw, _with_cache_field(_IMAGE, cache))
+    extra = read_extra(raw, _with_cache_field(_IMAGE_KEYS, cache))
     part = ir.Media(
         kind="image",
         mime=mime,

@@ -202,7 +202,7 @@ def _encode_other(part: ir.Part, items: list[JsonObject], ids: ItemIds, losses: 
         drop_field(part, "signature", losses, "responses")
         item = encode_generated_image(part, len(items), ids, losses)
         if item:
-            losses.changed(part, "", {"type": "image_generation_call"}, "weaker_carrier")
+            losses.changed(part, "", {"type": "image_generation_call"}, "weaker_form")
     else:
         losses.dropped(part, code="orphan", severity="impossible")
     if item:

@@ -187,7 +187,7 @@ _MEDIA_TYPES = {"jpeg": "image/jpeg", "svg": "image/svg+xml"}
 _FORMATS = {"image/png": "png", "image/webp": "webp", "image/jpeg": "jpeg", "image/gif": "gif", "image/svg+xml": "svg"}
 
 # Keys that the decoder reads in each type of item.
-_IMAGE = frozenset({"type", "id", "result", "output_format"})
+_IMAGE_KEYS = frozenset({"type", "id", "result", "output_format"})
 _CODE = frozenset({"type", "id", "code", "outputs", "status"})
 _LOGS = frozenset({"type", "logs"})
 _MCP = frozenset({"type", "id", "arguments", "name", "server_label", "output", "error", "status"})
@@ -244,7 +244,7 @@ def _decode_generated_image(raw: JsonObject, src: str) -> ir.Media | None:
     if not data:
         return None
     mime = _MEDIA_TYPES.get(format, f"image/{format}") if format else None
-    return ir.Media(kind="image", mime=mime, data=data, id=raw.get("id"), src=src, extra=read_extra(raw, _IMAGE))
+    return ir.Media(kind="image", mime=mime, data=data, id=raw.get("id"), src=src, extra=read_extra(raw, _IMAGE_KEYS))
 
 
 def encode_generated_image(part: ir.Media, index: int, ids: ItemIds, losses: Ledger) -> JsonObject | None:

@@ -483,13 +483,13 @@ def _reason_of_output(output: list[JsonObject]) -> ir.FinishReason:
 
 def mark_unfinished(body: JsonObject) -> JsonObject:
     """Return a response body with the status ``in_progress``, for a response that has not ended or was truncated."""
-    output = _with_last_status(body["output"], "in_progress")
+    output = _set_last_status(body["output"], "in_progress")
     return body | {"status": "in_progress", "incomplete_details": None, "output": output}
 
 
 def with_end_status(items: list[JsonObject], status: str) -> list[JsonObject]:
     """Return the items of a response; the last item and calls with incomplete arguments get the status, unless it is ``completed``."""
-    return items if status == "completed" else _with_last_status(items, status)
+    return items if status == "completed" else _set_last_status(items, status)
 
 
 def last_item_status(finish: ir.Finish | None, parts: list[ir.Part]) -> str:
@@ -498,7 +498,7 @@ def last_item_status(finish: ir.Finish | None, parts: list[ir.Part]) -> str:
     return "incomplete" if is_incomplete else "completed"
 
 
-def _with_last_status(items: list[JsonObject], status: str) -> list[JsonObject]:
+def _set_last_status(items: list[JsonObject], status: str) -> list[JsonObject]:
     """Return the items with a status for the last one and for calls with incomplete arguments.
 
     Parallel calls can be incomplete before the last one, and a caller may run each call whose status is ``completed``.

@@ -471,7 +471,7 @@ class StreamDecoder:
         slot.annotations += 1
 
     def _add_reasoning(self, raw: JsonObject) -> None:
-        """Add text to a reasoning item; blank lines separate its parts. Of text and summary, only the first one is used."""
+        """Add text to a reasoning item; blank lines separate its parts. Text or summary, whichever arrives first, is kept."""
         # Some servers send no deltas but only the ``done`` event (fixture text_done_only).
         item, kind = self._items.find(raw, raw.get("item_id"), "reasoning"), raw["type"]
         is_summary, is_whole = kind.startswith("response.reasoning_summary"), kind.endswith(".done")

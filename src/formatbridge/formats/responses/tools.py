@@ -67,7 +67,7 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger, other_tools: Sequence[ir.
             encoded_tools.append(encoded)
         if type(tool) is ir.HostedTool and tool.max_uses is not None and encoded is not None:
             limit: int = body.get("max_tool_calls", 0) + tool.max_uses
-            body |= losses.changed(tool, "max_uses", {"max_tool_calls": limit}, "weaker_carrier")
+            body |= losses.changed(tool, "max_uses", {"max_tool_calls": limit}, "weaker_form")
     return ({"tools": encoded_tools} if encoded_tools else {}) | body
 
 

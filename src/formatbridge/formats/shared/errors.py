@@ -322,7 +322,7 @@ def _decode_status(body: JsonObject, detail: JsonObject, status: int | None) -> 
 
 
 def _restates(name: object, kind: ir.ErrorKind) -> bool:
-    """Return whether the target derives a status name from the kind."""
+    """Return whether the kind of an error already implies a status name."""
     return isinstance(name, str) and (BY_TYPE.get(name.upper()) == kind or _LESS_SPECIFIC.get(kind) == name.upper())
 
 

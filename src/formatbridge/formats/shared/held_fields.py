@@ -91,10 +91,10 @@ def drop_field(node: ir.Node, name: str, losses: Ledger, format: ir.FormatName |
 def _report_of(kind: type, name: str, format: ir.FormatName | None) -> _Report:
     """Return the function that reports a field of a type of node by its loss rule."""
     rule = LOSS_RULES[f"{kind.__name__}.{name}"]
-    code, severity, has_neutral = rule.code, rule.severity, bool(rule.neutral)
+    code, severity, has_neutral_values = rule.code, rule.severity, bool(rule.neutral)
 
     def drop_value(node: ir.Node, value: Any, losses: Ledger) -> None:
-        if (has_neutral or type(value) in _CONTAINERS) and rule.is_neutral(value):
+        if (has_neutral_values or type(value) in _CONTAINERS) and rule.is_neutral(value):
             return
         losses.dropped(node, name, code, severity=severity)
 

@@ -182,7 +182,7 @@ def _items_of_server(items: list[JsonObject], types: frozenset[str], losses: Led
 
 def _with_tools_of_server(body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
     """Return a body of Responses whose tools have the types of the server, without the fields that it rejects."""
-    tools = [_tool_of_server(tool, f"/tools/{index}", rules, losses) for index, tool in enumerate(body.get("tools") or ())]
+    tools = [_adapt_tool(tool, f"/tools/{index}", rules, losses) for index, tool in enumerate(body.get("tools") or ())]
     choice = body.get("tool_choice")
     changed: JsonObject = {"tools": tools} if tools and tools != body["tools"] else {}
     if isinstance(choice, dict) and choice.get("type") in rules.tool_types:
@@ -190,7 +190,7 @@ def _with_tools_of_server(body: JsonObject, rules: DialectRules, losses: Ledger)
     return body | changed if changed else body
 
 
-def _tool_of_server(tool: JsonObject, src: str, rules: DialectRules, losses: Ledger) -> JsonObject:
+def _adapt_tool(tool: JsonObject, src: str, rules: DialectRules, losses: Ledger) -> JsonObject:
     unread = tool.keys() & rules.rejects_in_tools
     if unread:
         losses.extras(ir.HostedTool(family="other", kind="", src=src, extra={key: tool[key] for key in unread}))

@@ -23,7 +23,7 @@ _INSTRUCTING = frozenset({"system", "developer"})
 def select_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> ir.Request:
     """Change the tools and the choice of a request to what the target can express; return the same object if nothing changes."""
     # A choice of Responses or Anthropic Messages applies to all tools. Gemini's ``functionCallingConfig`` applies to functions
-    # only, so server tools stay free there (``choice.free``). ``rules.governs_servers``: the target's choice applies to them.
+    # only, so server tools stay free there (``choice.free``). ``rules.governs_servers``: the target's choice applies to server tools too.
     if adds_tools(request):
         request = _with_leading_tools(_without_repeated_tools(request), losses)
     choice = request.tool_choice
@@ -178,7 +178,7 @@ def _adapt_required(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules
         return request
     has_functions = not all(map(_is_server, tools))
     if rules.governs_servers and has_functions:
-        losses.changed(choice, "mode", "required", "weaker_carrier")
+        losses.changed(choice, "mode", "required", "weaker_form")
         return request
     if not rules.governs_servers and not has_functions:  # the choice is left out, with a note
         return request

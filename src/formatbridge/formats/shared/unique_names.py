@@ -62,7 +62,7 @@ def encode_id(raw: str | None, prefix: str, context: Context | None) -> str | No
     if context is not None and context.is_same_format:
         return raw
     # "msg_1" becomes "resp_msg_1" in Responses, and "msg_1" again in Messages, so a stored id is the same after both conversions.
-    if prefix and prefix not in raw:  # nearly always: it does not come from an id of the target
+    if prefix and prefix not in raw:  # the common case: the id was not created from an id of the target
         return f"{prefix}{raw}"
     for known in _PREFIXES:
         if raw.startswith(known):

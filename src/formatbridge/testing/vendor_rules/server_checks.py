@@ -280,7 +280,7 @@ def _parts(body: JsonObject) -> Iterator[tuple[int, JsonObject]]:
         yield from ((index, part) for part in content if isinstance(part, dict)) if isinstance(content, list) else ()
 
 
-# Rules of one server.
+# Rules that only one server has.
 
 
 def check_mistral_ids(body: JsonObject, _facts: Facts) -> Failure | None:

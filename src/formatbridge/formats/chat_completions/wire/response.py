@@ -107,9 +107,9 @@ class Outcome(Wire):
 
 
 def _reject_chunk(value: Any) -> Any:
-    """Reject a stream chunk, which would be read as an empty answer; some servers send a ``delta`` together with a message."""
+    """Reject a stream chunk, which would become an empty answer; some servers send a ``delta`` together with a message."""
     if isinstance(value, dict) and value.get("message") is None and isinstance(value.get("delta"), dict):
-        raise PydanticCustomError("piece", "one with a message, for a delta is a piece of a stream")
+        raise PydanticCustomError("stream_chunk", "one with a message; collect_stream joins the chunks of a stream")
     return value
 
 
