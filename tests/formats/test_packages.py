@@ -31,12 +31,30 @@ FILES_OF_ONE_PACKAGE = {
 FILES_THAT_ONE_PACKAGE_LACKS = {"counts": "chat_completions: the vendor's server counts tokens in the format of Responses only"}
 
 DIFFERENCES: dict[str, dict[str, str]] = {
+    "stream_encoder": {
+        "messages: a block is written in several events": "BlockEncoder",
+        "generate_content: parts wait for others, because each is sent as a whole": "SentText SendOrder",
+    },
+    "stream_decoder": {
+        "messages, responses: an error event may have another type, or none": "is_error_event",
+        "responses: a finished item repeats the deltas": "summarize_done_item unknown_fields",
+    },
+    "request": {"messages: the server rejects calls without results": "repair_history"},
+    "__init__": {"generate_content: a stream has no names of events": "frame_event"},
     "citations": {
+        "chat_completions: offsets count from the start of all texts of an answer, which are one string": (
+            " separates_texts TextSeparators"
+        ),
+        "messages: a citation belongs to a text block and may have no offsets": "set_citation_spans can_cite",
+        "responses: offsets count from the start of a text, also if texts are joined": "shift_citations",
         "messages: a stream sends single citations, and search results are cited with their text": (
             " decode_citation encode_citation encode_citations encode_cited_text"
-        )
+        ),
     },
     "content": {
+        "messages: a cache mark has one of two lifetimes, and content is a string if it is one text": "supported_ttl simplify_content",
+        "responses: a cache mark of a message is on its last part; a result may be text only": "mark_last_part text_of",
+        "generate_content: a part depends on those before it": "EncodeContext",
         "chat_completions: servers with a dialect read cache marks, which the format does not have": " encode_cache_control",
         "generate_content: content is a list of parts, decoded by conversation.py": (
             " decode_content encode_content decode_part decode_text encode_text decode_part_without_data decode_response_part"
@@ -49,6 +67,12 @@ DIFFERENCES: dict[str, dict[str, str]] = {
         ),
     },
     "conversation": {
+        "chat_completions: content, reasoning and calls of a turn are fields, so their order is lost": "note_order",
+        "messages: blank texts are rejected, turns alternate, and tools are added by a system message": (
+            " join_blank_texts TurnEncoder added_tools lacks_thinking"
+        ),
+        "responses: a turn is several items, which belong together": "item_type end_assistant_message token_as_text",
+        "generate_content: a signature belongs to the part with it or to the next one": "belongs_to_next",
         "an assistant turn is encoded as a whole where content, calls and reasoning are separate fields": (
             " decode_assistant_parts encode_assistant_parts"
         ),
@@ -60,12 +84,17 @@ DIFFERENCES: dict[str, dict[str, str]] = {
         "generate_content: a turn is a list of parts": "decode_parts encode_parts decode_other_part",
     },
     "errors": {
+        "chat_completions: servers send errors in several shapes": "find_error",
+        "responses: an answer with a failure has an error, and so has a stream": "move_request_id is_bare_cancellation",
         "messages: a rejected request has a message of its own": "encode_rejection",
         "a stream or an answer can contain the error that ended it": (
             " encode_error_event decode_error_event decode_failure encode_failure encode_sdk_error"
         ),
     },
     "hosted_tools": {
+        "each vendor has other names for the tools that its server runs, and for their results": (
+            " hosted_name has_output_item python_runs"
+        ),
         "servers of MCP tools are a list in messages, and tools elsewhere": (
             " decode_servers decode_server encode_server decode_mcp_call decode_mcp_result"
         ),
@@ -75,6 +104,17 @@ DIFFERENCES: dict[str, dict[str, str]] = {
         ),
     },
     "reasoning": {
+        "chat_completions: fields of reasoning that repeat one another are read once, and signatures belong to parts": (
+            " texts_in is_join_of detail_index details_repeat_blocks has_message_signature separate_bound_token"
+            " is_image is_audio read_config_fields"
+        ),
+        "messages: a block has one token; tokens of calls have no place and go into blocks": "bind_call_tokens reserved_tokens",
+        "responses: a token is the field of an item": "carry_token",
+        "generate_content: names of enumerations may be numbers or in lower case": "enum_name",
+        "generate_content: a signature belongs to a part, which may be a call": (
+            " signs_earlier_reasoning ends_in_unsigned_reasoning separate_token sign_reasoning"
+            " belongs_to_earlier_reasoning has_carried_token accepts_token"
+        ),
         "reasoning is a field, a block, an item, or a part with a signature": (
             " decode_reasoning encode_answer_reasoning decode_thinking decode_redacted encode_reasoning_item"
             " decode_signature encode_signature decode_carried encode_carried_token"
@@ -87,11 +127,16 @@ DIFFERENCES: dict[str, dict[str, str]] = {
         "messages: an effort is a field apart from the budget": "encode_effort",
     },
     "response": {
+        "responses: the status of an answer and of its items depend on one another": (
+            " add_message_to_response refusal_of with_end_status last_item_status"
+        ),
+        "generate_content: tokens move to parts that may have them; log probabilities have an average": "move_tokens AverageLogprob",
         "the first event of a stream has the head of an answer": "encode_head",
         "log probabilities belong to a choice in chat_completions and generate_content": "encode_logprobs decode_logprobs",
         "generate_content: a blocked prompt has an answer without candidates": "decode_blocked",
     },
     "schema": {
+        "messages: the server rejects recursive schemas": "is_recursive",
         "chat_completions and generate_content can answer with audio or images": (
             " encode_modalities decode_modalities decode_audio_output encode_audio_output decode_image_output encode_image_output"
         ),
@@ -112,9 +157,20 @@ DIFFERENCES: dict[str, dict[str, str]] = {
         )
     },
     "stream_state": {
-        "responses: events of annotations and of parts have their own state": "decode_annotation_event decode_opening_part"
+        "the open parts of a stream: deltas of choices, content blocks, output items, or parts": (
+            " Choice CallState StreamedCalls Block Blocks Slot Item Items PartEmitter"
+        ),
+        "chat_completions: calls have deltas of arguments": "arguments_of kind_of_call",
+        "messages: an event of a block has its type and its fields without values": "with_type without_nulls",
+        "responses: the events of an item repeat its fields": "new_citations as_opened has_citations text_length pending_events",
+        "responses: events of annotations and of parts have their own state": "decode_annotation_event decode_opening_part",
     },
     "tool_calls": {
+        "chat_completions: ids are not unique, and results have no media": "flush_media generated_id_prefix",
+        "responses: tools that a search returns are not repeated": "remove_repeated_tools",
+        "generate_content: calls have no ids, or results come in another order; arguments are an object": (
+            " add_placeholders argument_loss ConversationCalls"
+        ),
         "generate_content: a call in an answer is written as in a request": "encode_answer_call",
         "chat_completions: the deprecated function_call; media of results go into a user message": (
             " decode_legacy_call encode_result_media"
@@ -125,6 +181,10 @@ DIFFERENCES: dict[str, dict[str, str]] = {
         ),
     },
     "tools": {
+        "chat_completions, messages: a forced call excludes reasoning on some servers": "is_forced",
+        "messages: MCP servers are a field of the request": "server_tools_of",
+        "responses: tools that a search finds require that search": "adapt_tool_search",
+        "generate_content: functions and server tools require a flag together": "combines_tools",
         "generate_content: several functions are one tool": "decode_tool decode_tools",
         "messages: a tool is a function unless its type names a hosted tool": "decode_function encode_tool",
     },
@@ -134,11 +194,11 @@ DIFFERENCES: dict[str, dict[str, str]] = {
 
 @cache
 def functions_of(format: str, file: str) -> list[str]:
-    """Return the public ``decode_`` and ``encode_`` functions of a file, in their order."""
+    """Return the public functions and classes of a file, in their order."""
     path = PACKAGES[format] / f"{file}.py"
     statements = ast.parse(path.read_text(encoding="utf-8")).body if path.exists() else []
-    names = [each.name for each in statements if isinstance(each, ast.FunctionDef)]
-    return [name for name in names if name.startswith(("decode_", "encode_"))]
+    names = [each.name for each in statements if isinstance(each, ast.FunctionDef | ast.ClassDef)]
+    return [name for name in names if not name.startswith("_")]
 
 
 @cache

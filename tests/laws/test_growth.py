@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import pytest
 
 import formatbridge as fb
-from formatbridge.formats.chat_completions.stream_state import Calls
+from formatbridge.formats.chat_completions.stream_state import StreamedCalls
 from formatbridge.formats.generate_content.stream_fold import URL_CONTEXT
 from formatbridge.formats.shared.fold import Fold
 from tests.support.alternation import EventPair, Pair, event_pairs, pairs
@@ -260,7 +260,7 @@ class _Page(dict[str, Any]):
 
 def test_a_call_without_index_is_not_searched_for() -> None:
     """Some servers leave out the index; a thousand calls must not need a million comparisons of ids."""
-    calls, count = Calls(), FEW * FACTOR
+    calls, count = StreamedCalls(), FEW * FACTOR
 
     slots = [calls.slot_of({"id": _Id(f"c{number}")}, 0) for number in (*range(count), *range(count))]
 

@@ -23,7 +23,7 @@ from formatbridge.formats.chat_completions.reasoning import (
 )
 from formatbridge.formats.chat_completions.response import LOGPROBS, decode_finish
 from formatbridge.formats.chat_completions.stream_reasoning import BlockDecoder, DecodedBlock
-from formatbridge.formats.chat_completions.stream_state import Calls, CallState, Choice, arguments_of
+from formatbridge.formats.chat_completions.stream_state import CallState, Choice, StreamedCalls, arguments_of
 from formatbridge.formats.chat_completions.usage import decode_usage
 from formatbridge.formats.format import EndReason
 from formatbridge.formats.shared.choices import ChoiceNumbers, fill_missing_head, read_id_model_time
@@ -417,7 +417,7 @@ class StreamDecoder:
 
     def _feed_call(self, choice: Choice, raw: JsonObject, position: int, out: list[events.Event]) -> None:
         """Add to the call that an index names, or to the next one at that index."""
-        calls = choice.calls = choice.calls or Calls()
+        calls = choice.calls = choice.calls or StreamedCalls()
         slot = calls.slot_of(raw, position)
         calls.keep_unknown_fields(raw, slot)
         number = calls.open.get(slot)
@@ -437,7 +437,7 @@ class StreamDecoder:
         if signature is not None:
             out.append(events.PartMeta(choice.index, number, signature=signature))
 
-    def _open_call(self, choice: Choice, calls: Calls, slot: int, out: list[events.Event]) -> None:
+    def _open_call(self, choice: Choice, calls: StreamedCalls, slot: int, out: list[events.Event]) -> None:
         state = calls.pending.pop(slot)
         choice.close_part(out)
         call = state.to_call(slot, calls.count, choice.index, self._answer_id)

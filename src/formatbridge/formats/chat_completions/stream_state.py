@@ -88,7 +88,7 @@ class CallState:
 
 
 @dataclass(slots=True)
-class Calls:
+class StreamedCalls:
     """The calls of one choice, by slot. A slot is the index of a call, or the next free number if the server sends no unique indexes."""
 
     open: dict[int, int] = field(default_factory=dict)
@@ -206,7 +206,7 @@ class Choice:
     """The index of the choice."""
     open: tuple[str, int] | None = None
     """The kind and the number of the part that text is added to."""
-    calls: Calls | None = None
+    calls: StreamedCalls | None = None
     """The tool calls; None before the first call."""
     parts: list[ir.Part] = field(default_factory=list)
     """The parts that have opened, by number."""

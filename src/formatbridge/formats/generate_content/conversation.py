@@ -28,7 +28,13 @@ from formatbridge.formats.generate_content.reasoning import (
     sign_reasoning,
     signs_earlier_reasoning,
 )
-from formatbridge.formats.generate_content.tool_calls import Calls, decode_call, decode_result, encode_call, encode_result
+from formatbridge.formats.generate_content.tool_calls import (
+    ConversationCalls,
+    decode_call,
+    decode_result,
+    encode_call,
+    encode_result,
+)
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.parts import is_only_text, join_texts, set_unknown_severity
 from formatbridge.formats.shared.reasoning_tokens import bound_to
@@ -46,7 +52,7 @@ _NO_CONTENT = frozenset({
 _ROLES: dict[str | None, ir.Role] = {"model": "assistant", "assistant": "assistant", "system": "system"}
 
 
-def decode_message(raw: JsonObject, src: str, calls: Calls, last: ir.Message | None = None) -> ir.Message:
+def decode_message(raw: JsonObject, src: str, calls: ConversationCalls, last: ir.Message | None = None) -> ir.Message:
     """Decode one content; without a role it is a user message. ``last``: the message before it, if the model wrote that."""
     # {"role": "user", "parts": [{"text": "Hello"}]}, {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]}
     role = _ROLES.get(raw.get("role"), "user")
@@ -60,7 +66,7 @@ def decode_message(raw: JsonObject, src: str, calls: Calls, last: ir.Message | N
     return ir.Message(role, set_unknown_severity(parts, _NO_CONTENT) if role == "user" else parts, src, extra)
 
 
-def _continue_turn(message: ir.Message, raw: JsonObject, src: str, calls: Calls) -> None:
+def _continue_turn(message: ir.Message, raw: JsonObject, src: str, calls: ConversationCalls) -> None:
     """Append a content of the model to the message before it; adjacent texts are combined."""
     parts, count = message.parts, len(message.parts)
     decode_parts(raw.get("parts"), src, calls, parts)
@@ -128,7 +134,9 @@ def _holds_results(parts: list[JsonObject]) -> bool:
     return "functionResponse" in parts[0] and "functionResponse" in parts[-1]
 
 
-def decode_parts(items: list[JsonObject] | None, src: str, calls: Calls, before: list[ir.Part] | None = None) -> list[ir.Part]:
+def decode_parts(
+    items: list[JsonObject] | None, src: str, calls: ConversationCalls, before: list[ir.Part] | None = None
+) -> list[ir.Part]:
     """Decode the parts of a content and append them to ``before``; an empty part is left out."""
     parts = [] if before is None else before
     for index, item in enumerate(items or ()):
@@ -162,7 +170,7 @@ def decode_parts(items: list[JsonObject] | None, src: str, calls: Calls, before:
     return parts
 
 
-def decode_other_part(raw: JsonObject, src: str, calls: Calls) -> ir.Part | None:
+def decode_other_part(raw: JsonObject, src: str, calls: ConversationCalls) -> ir.Part | None:
     """Decode a part that is neither a text, nor a call, nor a result of a call."""
     # Only the order pairs a result with its code if neither has an id, so the ids come from ``calls``.
     if raw.get("executableCode") is not None:

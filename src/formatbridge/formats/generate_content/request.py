@@ -29,7 +29,7 @@ from formatbridge.formats.generate_content.settings import (
     encode_settings,
     encode_top_level_settings,
 )
-from formatbridge.formats.generate_content.tool_calls import Calls, add_placeholders
+from formatbridge.formats.generate_content.tool_calls import ConversationCalls, add_placeholders
 from formatbridge.formats.generate_content.tools import (
     COMBINATION_FLAG,
     combines_tools,
@@ -163,7 +163,7 @@ def _decode_messages(body: JsonObject) -> list[ir.Message]:
     """
     messages: list[ir.Message] = []
     system, contents = body.get("systemInstruction"), body["contents"]
-    calls = Calls(contents)
+    calls = ConversationCalls(contents)
     if system:
         messages += _decode_instructions(system, calls)
     last: ir.Message | None = None  # the last message, if the model wrote it
@@ -176,7 +176,7 @@ def _decode_messages(body: JsonObject) -> list[ir.Message]:
     return messages
 
 
-def _decode_instructions(raw: JsonObject, calls: Calls) -> list[ir.Message]:
+def _decode_instructions(raw: JsonObject, calls: ConversationCalls) -> list[ir.Message]:
     """Decode the system instruction as one message, if it is not empty."""
     parts, extra = decode_parts(raw.get("parts"), "/systemInstruction", calls), read_extra(raw, CONTENT)
     return [ir.Message("system", parts, "/systemInstruction", extra)] if parts or extra else []

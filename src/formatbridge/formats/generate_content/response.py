@@ -17,7 +17,7 @@ from formatbridge.formats.generate_content.errors import decode_error
 from formatbridge.formats.generate_content.holds import drop_unheld_in_answer
 from formatbridge.formats.generate_content.hosted_tools import python_runs
 from formatbridge.formats.generate_content.reasoning import belongs_to_earlier_reasoning, enum_name, signs_earlier_reasoning
-from formatbridge.formats.generate_content.tool_calls import Calls
+from formatbridge.formats.generate_content.tool_calls import ConversationCalls
 from formatbridge.formats.generate_content.usage import decode_usage, encode_usage
 from formatbridge.formats.shared.choices import assign_numbers
 from formatbridge.formats.shared.model_lists import encode_time, time_of
@@ -146,7 +146,7 @@ def _encode_choice(choice: ir.Choice, position: int, losses: Ledger, options: Op
 
 def decode_answer(content: JsonObject, src: str, response_id: str | None, number: int) -> list[ir.Part]:
     """Decode the content of a candidate. ``number``: its index, from which the ids of its calls are derived."""
-    return decode_parts(content.get("parts"), src, Calls((content,), response_id, number))
+    return decode_parts(content.get("parts"), src, ConversationCalls((content,), response_id, number))
 
 
 def encode_answer(choice: ir.Choice, kinds: Set[type[ir.Part]], at: str, losses: Ledger, options: Options) -> list[JsonObject]:

@@ -15,7 +15,7 @@ from formatbridge.formats.generate_content.reasoning import belongs_to_earlier_r
 from formatbridge.formats.generate_content.response import NO_REASON, decode_blocked, decode_finish, decode_logprobs
 from formatbridge.formats.generate_content.stream_calls import PartialCalls
 from formatbridge.formats.generate_content.stream_state import Choice
-from formatbridge.formats.generate_content.tool_calls import Calls, decode_call, decode_result
+from formatbridge.formats.generate_content.tool_calls import ConversationCalls, decode_call, decode_result
 from formatbridge.formats.generate_content.usage import decode_usage
 from formatbridge.formats.shared.choices import fill_missing_head
 from formatbridge.formats.shared.errors import is_bare_error
@@ -172,7 +172,7 @@ class StreamDecoder:
         index = raw.get("index") or 0
         choice = self._choices.get(index)
         if choice is None:
-            choice = self._choices[index] = Choice(index, f"/candidates/{index}", Calls((), self._id, index))
+            choice = self._choices[index] = Choice(index, f"/candidates/{index}", ConversationCalls((), self._id, index))
             self._running.add(index)
         content = raw.get("content")
         if content:

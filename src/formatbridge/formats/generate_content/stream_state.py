@@ -11,7 +11,7 @@ from formatbridge import ir
 from formatbridge.formats.generate_content.citations import decode_citations
 from formatbridge.formats.generate_content.stream_calls import PartialCalls
 from formatbridge.formats.generate_content.stream_fold import CITATIONS, URL_CONTEXT
-from formatbridge.formats.generate_content.tool_calls import Calls
+from formatbridge.formats.generate_content.tool_calls import ConversationCalls
 from formatbridge.formats.shared.fold import Fold
 from formatbridge.formats.shared.unmodelled_fields import merge_extra
 from formatbridge.ir import events
@@ -29,7 +29,7 @@ class Choice:
 
     index: int
     src: str
-    calls: Calls
+    calls: ConversationCalls
     parts: int = 0
     open: tuple[type[ir.Part] | None, int] | None = None
     before: int | None = None

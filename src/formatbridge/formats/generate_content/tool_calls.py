@@ -1,6 +1,6 @@
 """Tool calls and results of Gemini: a name and an object of arguments, mostly without an id.
 
-``Calls`` and ``add_placeholders`` are here alone: calls may have no ids, and the first call of a turn needs a signature.
+``ConversationCalls`` and ``add_placeholders`` are here alone: calls may have no ids, and the first call of a turn needs a signature.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _CALL_PART = frozenset({"functionCall", "thoughtSignature"})
 _CALL = frozenset({"id", "name", "args"})
 
 
-def decode_call(raw: JsonObject, src: str, calls: Calls) -> ir.ToolCall:
+def decode_call(raw: JsonObject, src: str, calls: ConversationCalls) -> ir.ToolCall:
     """Decode one function call."""
     # {"functionCall": {"id": "call_1", "name": "f", "args": {"a": 1}}, "thoughtSignature": "Cg..."}; mostly without an id
     call = raw["functionCall"]
@@ -97,7 +97,7 @@ _RESULT_PART = frozenset({"functionResponse", "thoughtSignature"})
 _RESULT = frozenset({"id", "name", "response", "parts"})
 
 
-def decode_result(raw: JsonObject, src: str, calls: Calls) -> ir.ToolResult:
+def decode_result(raw: JsonObject, src: str, calls: ConversationCalls) -> ir.ToolResult:
     """Decode one function response. A result without a call gets a generated id and a loss on the whole node."""
     # {"functionResponse": {"id": "call_1", "name": "f", "response": {"output": "12 degrees"}}}
     result = raw["functionResponse"]
@@ -210,7 +210,7 @@ def _name_from_id(call_id: str) -> str:
     return name if name[:1].isalpha() or name[:1] == "_" else f"_{name}"
 
 
-class Calls:
+class ConversationCalls:
     """The calls of a conversation: generates missing ids and matches results to calls."""
 
     __slots__ = (

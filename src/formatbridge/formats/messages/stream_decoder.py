@@ -2,7 +2,7 @@
 
 Some servers omit any of these events. ``stream_state`` handles deviations in content blocks.
 
-``is_failure`` is public because folding a stream needs it, too.
+``is_error_event`` is public because folding a stream needs it, too.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EVENTS = frozenset({
 """The types of events. An event of another type becomes an unmodelled field of the response."""
 
 
-def is_failure(raw: JsonObject) -> bool:
+def is_error_event(raw: JsonObject) -> bool:
     """Return whether an event of an unknown type is an error, in any format. An event without a type may also be padding."""
     kind = raw.get("type")
     return kind == "error" or "error" in raw or (kind is None and ("message" in raw or "detail" in raw))
@@ -109,7 +109,7 @@ class StreamDecoder:
                 self._is_truncated = True
             case "ping":
                 pass
-            case _ if is_failure(raw):
+            case _ if is_error_event(raw):
                 self._fail(raw, out)
             case _:  # an unmodelled field of the response
                 self._extra.take(unknown_event(raw))

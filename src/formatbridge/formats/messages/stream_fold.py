@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from formatbridge.formats.messages.stream_decoder import EVENTS, is_failure
+from formatbridge.formats.messages.stream_decoder import EVENTS, is_error_event
 from formatbridge.formats.messages.stream_state import with_type
 from formatbridge.formats.shared.fold import ConflictError, Fold, Table
 from formatbridge.formats.shared.tool_arguments import parse_object
@@ -37,7 +37,7 @@ def fold_stream(events: Iterable[JsonObject]) -> JsonObject | None:
     try:
         for event in events:
             kind, index = event.get("type"), event.get("index")
-            if kind not in EVENTS and not is_failure(event):
+            if kind not in EVENTS and not is_error_event(event):
                 fields.take(unknown_event(event))
                 continue
             match kind:

@@ -4,7 +4,7 @@ Each delta becomes an event immediately. The functions for whole responses decod
 An item that is never done is decoded from the last event. Servers omit sequence numbers and item events, change ids, and send an empty
 output in the last event.
 
-``is_untyped_error`` and ``unknown_fields`` are public because folding a stream needs them, too.
+``is_error_event`` and ``unknown_fields`` are public because folding a stream needs them, too.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _START_EVENTS = _REPEATED_EVENTS - PINGS
 """Those of them that start a response."""
 
 
-def is_untyped_error(raw: JsonObject) -> bool:
+def is_error_event(raw: JsonObject) -> bool:
     """Return whether an event without a type is an error body that a server sends as an event. It may also be padding."""
     # {"error": {"message": "..."}}, {"message": "..."} or {"detail": "..."}
     return bool(raw.get("error")) or "message" in raw or "detail" in raw
@@ -206,7 +206,7 @@ class StreamDecoder:
             return out
         kind = raw.get("type")
         body = raw.get("response")
-        method = _METHODS.get(kind) if isinstance(kind, str) else StreamDecoder._fail_untyped if is_untyped_error(raw) else None
+        method = _METHODS.get(kind) if isinstance(kind, str) else StreamDecoder._fail_untyped if is_error_event(raw) else None
         if self._pending_start is not None:  # unknown events start no response
             if method or kind in _START_EVENTS or raw.get("error") or isinstance(body, dict):
                 self._begin(body if isinstance(body, dict) else {})
@@ -521,7 +521,7 @@ def unknown_fields(raw: JsonObject) -> JsonObject | None:
     kind = raw.get("type")
     if kind in _REPEATED_EVENTS or kind in _METHODS:
         return read_extra(raw, _FIELDS)
-    return None if kind is None and is_untyped_error(raw) else unknown_event(raw)
+    return None if kind is None and is_error_event(raw) else unknown_event(raw)
 
 
 _METHODS: dict[str, Callable[[StreamDecoder, JsonObject], None]] = {

@@ -21,7 +21,7 @@ from formatbridge.formats.responses.reasoning import carry_token, encode_reasoni
 from formatbridge.formats.responses.response import encode_response, last_item_status, refusal_of
 from formatbridge.formats.responses.stream_items import (
     Call,
-    Calls,
+    CallItems,
     Content,
     HostedItem,
     HostedItems,
@@ -77,7 +77,7 @@ class StreamEncoder:
         self._states: dict[int, _PartState] = {}
         self._waiting_call: _PartState | None = None  # a call that may still get its token
         self._message: Message | None = None
-        self._calls = Calls()
+        self._calls = CallItems()
         self._hosted = HostedItems()
         self._held_token: ir.Signature | None = None  # the token of an empty text
         self._has_refusal = False

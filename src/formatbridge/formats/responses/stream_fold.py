@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from formatbridge.formats.responses.conversation import item_type
-from formatbridge.formats.responses.stream_decoder import is_untyped_error, unknown_fields
+from formatbridge.formats.responses.stream_decoder import is_error_event, unknown_fields
 from formatbridge.formats.shared.unmodelled_fields import Pieces
 from formatbridge.jsontext.pointers import Path, index_in
 from formatbridge.jsontext.types import JsonObject
@@ -45,7 +45,7 @@ def fold_stream(events: Iterable[JsonObject]) -> JsonObject | None:
     fields = Pieces()
     for event in events:
         kind = event.get("type")
-        if not isinstance(kind, str) and is_untyped_error(event):
+        if not isinstance(kind, str) and is_error_event(event):
             return None
         fields.take(unknown_fields(event))
         # A failed response has an error in place of an answer, so ``response.failed`` is not among the ends.

@@ -464,7 +464,7 @@ def open_call(writer: Writer, call: ir.ToolCall) -> Call | ToolSearch:
     return ToolSearch(writer, call) if call.kind == "tool_search" else Call(writer, call)
 
 
-class Calls:
+class CallItems:
     """The calls that have ended but are not closed: the last one, and those with incomplete arguments."""
 
     # Their status depends on the finish reason, which comes after them. A caller may run each call whose status is ``completed``,
