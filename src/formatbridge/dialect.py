@@ -164,6 +164,15 @@ class DialectRules:
     sources: Mapping[str, str] = field(default_factory=dict)
     """The public source of each difference: a page of the vendor's documentation, or ``owner/repository#number``."""
 
+    @property
+    def unread(self) -> frozenset[str]:
+        """Fields of a request that the server rejects or ignores."""
+        return self.rejects | self.ignores
+
+    def omits(self, field: str, value: object) -> bool:
+        """Return whether a request for the server must not have a field. One answer (``n`` is 1) is what every server gives."""
+        return field in self.unread and not (field == "n" and value == 1)
+
     def __repr__(self) -> str:
         return f"<DialectRules {self.server}>"
 

@@ -36,7 +36,7 @@ from formatbridge.report.losses import Addition, Loss
 _MAX_SNIPPET_BYTES = 200
 _MAX_NAME_LENGTH = 64
 _MAX_LISTED = 5
-_FORMATS_OF_VENDORS: Mapping[str, tuple[ir.Format, ...]] = {
+FORMATS_OF_VENDORS: Mapping[str, tuple[ir.Format, ...]] = {
     "openai": ("chat_completions", "responses"),
     "openai-responses": ("responses",),
     "anthropic": ("messages",),
@@ -76,8 +76,8 @@ def _suggest_name(name: object, known: Sequence[str]) -> str:
     if not isinstance(name, str) or not name or len(name) >= _MAX_NAME_LENGTH:
         return ""
     name = name.lower()
-    if name in _FORMATS_OF_VENDORS:
-        return f"perhaps {' or '.join(_FORMATS_OF_VENDORS[name])}; "
+    if name in FORMATS_OF_VENDORS:
+        return f"perhaps {' or '.join(FORMATS_OF_VENDORS[name])}; "
     similar = [each for each in known if each.startswith(name)] or get_close_matches(name, known, n=1)
     return f"perhaps {similar[0]}; " if similar else ""
 

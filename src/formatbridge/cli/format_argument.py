@@ -10,13 +10,13 @@ from typing import Any
 
 from formatbridge.arguments import type_name
 from formatbridge.cli.usage import suggestion
-from formatbridge.errors import FormatBridgeError
+from formatbridge.errors import FORMATS_OF_VENDORS, FormatBridgeError
 from formatbridge.formats.format import FormatOrName, FormatSpec, Target
 from formatbridge.formats.model_facts import ModelFacts
 from formatbridge.formats.registry import check_name, load, load_for_requests
 from formatbridge.ir import RegisteredName
 
-ALIASES = {"openai": "chat_completions", "openai-responses": "responses", "anthropic": "messages", "gemini": "generate_content"}
+ALIASES = {name: FORMATS_OF_VENDORS[name][0] for name in ("openai", "openai-responses", "anthropic", "gemini")}
 """Names of vendors, and the format that each stands for."""
 
 

@@ -173,7 +173,7 @@ def _check_rules(rules: DialectRules) -> None:
         problem = None if value is None and NoneType in kinds else _problem_of(value, kinds[0])
         if problem is not None:
             raise ConfigurationError(f"{name} of the dialect {problem}")
-    if needed := (rules.rejects | rules.ignores) & _REQUIRED:
+    if needed := rules.unread & _REQUIRED:
         raise ConfigurationError(f"the dialect rejects {min(needed)!r}, which every request needs")
     if unknown := (rules.efforts or _EFFORTS) - _EFFORTS:
         raise ConfigurationError(f"efforts of the dialect has {min(unknown)!r}, expected {', '.join(sorted(_EFFORTS))}")
@@ -217,7 +217,7 @@ def _check_names(rules: DialectRules, settings: frozenset[str]) -> None:
 
     ``settings``: the fields of flat settings. They keep their names unless the rules change them or leave the fields out.
     """
-    taken_names = settings - rules.names.keys() - rules.rejects - rules.ignores
+    taken_names = settings - rules.names.keys() - rules.unread
     for field, name in rules.names.items():
         if name in taken_names:
             raise ConfigurationError(f"names of the dialect gives {field!r} the name {name!r}, which another field has")

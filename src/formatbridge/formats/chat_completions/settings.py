@@ -134,7 +134,7 @@ def _encode_storage(request: ir.Request, body: JsonObject, losses: Ledger) -> No
     "The 'metadata' parameter is only allowed when 'store' is enabled" (spiceai/spiceai#5231, tmc/langchaingo#1484).
     """
     rules = losses.dialect
-    if body.get("store") or (rules is not None and "store" in rules.rejects | rules.ignores):
+    if body.get("store") or (rules is not None and "store" in rules.unread):
         return
     if request.format == "responses" and "store" not in request.settings:
         body["store"] = losses.added("/store", True, "the source's server stores by default")

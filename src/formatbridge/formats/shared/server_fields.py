@@ -21,8 +21,7 @@ def rename_for_server(body: JsonObject, spec: FormatSpec, losses: Ledger) -> Jso
     """
     rules = spec.dialect
     assert rules is not None
-    unread = rules.rejects | rules.ignores
-    renamed = {rules.names.get(key, key): value for key, value in body.items() if key not in unread or (key == "n" and value == 1)}
+    renamed = {rules.names.get(key, key): value for key, value in body.items() if not rules.omits(key, value)}
     if renamed.get("tool_choice") is not None:
         renamed["tool_choice"] = _server_tool_choice(renamed["tool_choice"], rules)
     # Together's ``logprobs`` is the number of alternatives, without a flag (recorded traffic).
@@ -115,10 +114,10 @@ def drop_unread_fields(body: JsonObject, before: JsonObject, request: ir.Request
     """Return a body of a caller in the same format without the fields that the server does not read. ``before``: the caller's body."""
     rules = spec.dialect
     assert rules is not None
-    fields = rules.rejects | rules.ignores
-    names = {to_snake(field): field for field in fields} | {field: field for field in fields}  # Gemini's servers read both
-    unread = names.keys() & before.keys()
-    unread -= {"n"} if before.get("n") == 1 else set()  # what every server does
+    names = {to_snake(field): field for field in rules.unread} | {
+        field: field for field in rules.unread
+    }  # Gemini's servers read both
+    unread = {key for key in names.keys() & before.keys() if rules.omits(names[key], before[key])}
     if spec.server_requests is not None:
         unread -= spec.server_requests.reasoning_fields - body.keys()  # another field has their value
     result = {key: value for key, value in body.items() if key not in unread} if unread else body

@@ -40,7 +40,7 @@ def adapt_to_server(request: ir.Request, spec: FormatSpec, losses: Ledger) -> ir
     if rules.cache_marks == "cache_control":
         losses.also_holds = _CACHED_ALSO
     request = _adapt_settings(request, spec, rules, losses)
-    if rules.rejects or rules.ignores:
+    if rules.unread:
         request = _without_unread_objects(request, rules, losses)
     request = _adapt_messages(request, rules, losses)
     if changes_configuration(request, rules):
@@ -74,10 +74,9 @@ def _is_same(some: Sequence[Any], others: Sequence[Any]) -> bool:
 def _adapt_settings(request: ir.Request, spec: FormatSpec, rules: DialectRules, losses: Ledger) -> ir.Request:
     """Leave out the settings that the server rejects or ignores, and stop sequences beyond its limit; move numbers into their ranges."""
     settings: dict[str, Any] = dict(request.settings)
-    unread = rules.rejects | rules.ignores
     for name, value in request.settings.items():
         field = _field_of(name, spec)
-        if field not in unread or (name == "n" and value == 1):  # one answer is what every server gives
+        if not rules.omits(field, value):
             continue
         del settings[name]
         rule = rule_of_setting(name)
@@ -101,7 +100,7 @@ def _field_of(name: str, spec: FormatSpec) -> str:
 
 def _without_unread_objects(request: ir.Request, rules: DialectRules, losses: Ledger) -> ir.Request:
     """Leave out the audio output, the tool choice and the tools of a server that has none."""
-    unread = rules.rejects | rules.ignores
+    unread = rules.unread
     if request.audio is not None and "audio" in unread:
         losses.dropped(request.audio, code=code_of("audio", rules), severity="impossible")
         request = replace(request, audio=None)
@@ -291,7 +290,7 @@ def _with_short_id(part: ir.ToolCall | ir.ToolResult, length: int, losses: Ledge
 
 def _adapt_tools(request: ir.Request, rules: DialectRules, losses: Ledger) -> ir.Request:
     """Leave out tools beyond the limit of the server, ``strict`` and cache marks, where the server does not have them."""
-    if "tools" in rules.rejects or "tools" in rules.ignores:
+    if "tools" in rules.unread:
         return _without_tools(request, code_of("tools", rules), "impossible", losses)
     tools = _adapted(request.tools, rules, losses)
     most = rules.most_tools
@@ -336,7 +335,7 @@ def _runs(tool: ir.Tool, rules: DialectRules, severity: Severity, losses: Ledger
     if not isinstance(tool, ir.HostedTool | ir.McpServer):
         return True
     family = "mcp" if isinstance(tool, ir.McpServer) else tool.family
-    is_read = _TOOL_FIELDS.get(family) not in rules.rejects | rules.ignores
+    is_read = _TOOL_FIELDS.get(family) not in rules.unread
     kind = tool.kind if isinstance(tool, ir.HostedTool) and family == "other" else family
     runs = is_read and (rules.server_tools is None or kind in rules.server_tools)
     if not runs:
