@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from formatbridge.convert.detect import Detection, detect_format
     from formatbridge.convert.evidence import FormatCandidate
     from formatbridge.convert.explain import Explanation, explain
+    from formatbridge.convert.input import Body
     from formatbridge.convert.model_tables import load_model_facts
     from formatbridge.convert.preload import preload
     from formatbridge.convert.replay import replay_response
@@ -83,7 +84,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMATS", "PROFILES", "APIConnectionError", "APIError", "APIStatusError", "APITimeoutError", "Addition", "AsyncClient",
-    "AsyncStream", "Attempt", "AuthenticationError", "BadRequestError", "BatchLine", "Bridge", "Client", "Clock", "Column",
+    "AsyncStream", "Attempt", "AuthenticationError", "BadRequestError", "BatchLine", "Body", "Bridge", "Client", "Clock", "Column",
     "ConfigurationError", "Converted", "ConvertedError", "ConvertedRequest", "CountReply", "Detection", "Dialect", "DialectRules",
     "ErrorKind", "EventTooLargeError", "Exchange", "Explanation", "Format", "FormatBridgeError", "FormatCandidate", "FormatSpec",
     "Gateway", "InMemoryStore", "InternalServerError", "InvalidPayloadError", "Limits", "Loss", "LossGroup", "LossTotals",
@@ -114,6 +115,7 @@ _NAMES = {
     "convert.detect": "Detection detect_format",
     "convert.evidence": "FormatCandidate",
     "convert.explain": "Explanation explain",
+    "convert.input": "Body",
     "convert.model_tables": "load_model_facts",
     "convert.preload": "preload",
     "convert.replay": "replay_response",

@@ -154,7 +154,7 @@ def test_an_empty_id_of_responses_is_none() -> None:
     assert _answered({"model": "m", "input": [*items, *results]}, "responses") == {"f": "F", "g": "G"}
 
 
-LOOSE = {
+LOOSE: dict[fb.Format, dict[str, Any]] = {
     "chat_completions": {"messages": [ASKED, {"role": "tool", "content": "x"}]},
     "responses": {"input": [ASKED, {"type": "function_call_output", "output": "x"}]},
     "generate_content": {

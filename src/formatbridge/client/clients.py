@@ -15,6 +15,7 @@ from formatbridge.client.flow import Flow
 from formatbridge.client.http_exchange import AsyncHTTPExchange, HTTPExchange
 from formatbridge.client.reply import CountReply, Reply
 from formatbridge.convert.bodies import Converted, ModelT_co
+from formatbridge.convert.input import Body
 from formatbridge.formats.format import FormatOrName
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Client(BaseClient):
 
     @overload
     def send(
-        self, request: Any, format: Literal["chat_completions"], via: Via = None, *, model: str | None = None
+        self, request: Body, format: Literal["chat_completions"], via: Via = None, *, model: str | None = None
     ) -> Reply[wires.chat_completions.Response]: ...
 
     @overload
@@ -50,7 +51,7 @@ class Client(BaseClient):
 
     @overload
     def send(
-        self, request: Any, format: Literal["messages"], via: Via = None, *, model: str | None = None
+        self, request: Body, format: Literal["messages"], via: Via = None, *, model: str | None = None
     ) -> Reply[wires.messages.Response]: ...
 
     @overload
@@ -60,7 +61,7 @@ class Client(BaseClient):
 
     @overload
     def send(
-        self, request: Any, format: Literal["responses"], via: Via = None, *, model: str | None = None
+        self, request: Body, format: Literal["responses"], via: Via = None, *, model: str | None = None
     ) -> Reply[wires.responses.Response]: ...
 
     @overload
@@ -70,13 +71,13 @@ class Client(BaseClient):
 
     @overload
     def send(
-        self, request: Any, format: Literal["generate_content"], via: Via = None, *, model: str | None = None
+        self, request: Body, format: Literal["generate_content"], via: Via = None, *, model: str | None = None
     ) -> Reply[wires.generate_content.Response]: ...
 
     @overload
-    def send(self, request: Any, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None) -> Reply: ...
+    def send(self, request: Body, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None) -> Reply: ...
 
-    def send(self, request: Any, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None) -> Reply:
+    def send(self, request: Body, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None) -> Reply:
         """Send a request and return the whole answer in the caller's format.
 
         ``request``: a dict, JSON text or a typed model; its field for streaming is ignored.
@@ -95,7 +96,7 @@ class Client(BaseClient):
 
     @overload
     def stream(
-        self, request: Any, format: Literal["chat_completions"], via: Via = None, *, model: str | None = None
+        self, request: Body, format: Literal["chat_completions"], via: Via = None, *, model: str | None = None
     ) -> Stream[wires.chat_completions.StreamEvent, wires.chat_completions.Response]: ...
 
     @overload
@@ -105,7 +106,7 @@ class Client(BaseClient):
 
     @overload
     def stream(
-        self, request: Any, format: Literal["messages"], via: Via = None, *, model: str | None = None
+        self, request: Body, format: Literal["messages"], via: Via = None, *, model: str | None = None
     ) -> Stream[wires.messages.StreamEvent, wires.messages.Response]: ...
 
     @overload
@@ -115,7 +116,7 @@ class Client(BaseClient):
 
     @overload
     def stream(
-        self, request: Any, format: Literal["responses"], via: Via = None, *, model: str | None = None
+        self, request: Body, format: Literal["responses"], via: Via = None, *, model: str | None = None
     ) -> Stream[wires.responses.StreamEvent, wires.responses.Response]: ...
 
     @overload
@@ -125,13 +126,13 @@ class Client(BaseClient):
 
     @overload
     def stream(
-        self, request: Any, format: Literal["generate_content"], via: Via = None, *, model: str | None = None
+        self, request: Body, format: Literal["generate_content"], via: Via = None, *, model: str | None = None
     ) -> Stream[wires.generate_content.StreamEvent, wires.generate_content.Response]: ...
 
     @overload
-    def stream(self, request: Any, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None) -> Stream: ...
+    def stream(self, request: Body, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None) -> Stream: ...
 
-    def stream(self, request: Any, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None) -> Stream:
+    def stream(self, request: Body, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None) -> Stream:
         """Return the stream of an answer; open it with ``with``. The arguments are those of ``send``."""
         planned = self._plan_call(request, format, via, model, stream=True)
         return Stream(planned, self._stream_flow(planned), self._pool, self._clock)
@@ -148,7 +149,7 @@ class Client(BaseClient):
 
     @overload
     def count_tokens(
-        self, request: Any, format: Literal["messages"], via: Via = None, *, model: str | None = None
+        self, request: Body, format: Literal["messages"], via: Via = None, *, model: str | None = None
     ) -> CountReply[wires.messages.CountResponse]: ...
 
     @overload
@@ -163,7 +164,7 @@ class Client(BaseClient):
 
     @overload
     def count_tokens(
-        self, request: Any, format: Literal["responses"], via: Via = None, *, model: str | None = None
+        self, request: Body, format: Literal["responses"], via: Via = None, *, model: str | None = None
     ) -> CountReply[wires.responses.CountResponse]: ...
 
     @overload
@@ -178,16 +179,16 @@ class Client(BaseClient):
 
     @overload
     def count_tokens(
-        self, request: Any, format: Literal["generate_content"], via: Via = None, *, model: str | None = None
+        self, request: Body, format: Literal["generate_content"], via: Via = None, *, model: str | None = None
     ) -> CountReply[wires.generate_content.CountResponse]: ...
 
     @overload
     def count_tokens(
-        self, request: Any, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None
+        self, request: Body, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None
     ) -> CountReply: ...
 
     def count_tokens(
-        self, request: Any, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None
+        self, request: Body, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None
     ) -> CountReply:
         """Return the number of input tokens of a request, as the endpoint counts them, in the caller's format.
 
@@ -297,7 +298,7 @@ class AsyncClient(BaseClient):
 
     @overload
     async def send(
-        self, request: Any, format: Literal["chat_completions"], via: Via = None, *, model: str | None = None
+        self, request: Body, format: Literal["chat_completions"], via: Via = None, *, model: str | None = None
     ) -> Reply[wires.chat_completions.Response]: ...
 
     @overload
@@ -307,7 +308,7 @@ class AsyncClient(BaseClient):
 
     @overload
     async def send(
-        self, request: Any, format: Literal["messages"], via: Via = None, *, model: str | None = None
+        self, request: Body, format: Literal["messages"], via: Via = None, *, model: str | None = None
     ) -> Reply[wires.messages.Response]: ...
 
     @overload
@@ -317,7 +318,7 @@ class AsyncClient(BaseClient):
 
     @overload
     async def send(
-        self, request: Any, format: Literal["responses"], via: Via = None, *, model: str | None = None
+        self, request: Body, format: Literal["responses"], via: Via = None, *, model: str | None = None
     ) -> Reply[wires.responses.Response]: ...
 
     @overload
@@ -327,15 +328,15 @@ class AsyncClient(BaseClient):
 
     @overload
     async def send(
-        self, request: Any, format: Literal["generate_content"], via: Via = None, *, model: str | None = None
+        self, request: Body, format: Literal["generate_content"], via: Via = None, *, model: str | None = None
     ) -> Reply[wires.generate_content.Response]: ...
 
     @overload
     async def send(
-        self, request: Any, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None
+        self, request: Body, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None
     ) -> Reply: ...
 
-    async def send(self, request: Any, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None) -> Reply:
+    async def send(self, request: Body, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None) -> Reply:
         """Send a request and return the whole answer in the caller's format, as ``Client.send``."""
         return await self._drive(self._send_flow(self._plan_call(request, format, via, model, stream=False)))
 
@@ -346,7 +347,7 @@ class AsyncClient(BaseClient):
 
     @overload
     def stream(
-        self, request: Any, format: Literal["chat_completions"], via: Via = None, *, model: str | None = None
+        self, request: Body, format: Literal["chat_completions"], via: Via = None, *, model: str | None = None
     ) -> AsyncStream[wires.chat_completions.StreamEvent, wires.chat_completions.Response]: ...
 
     @overload
@@ -356,7 +357,7 @@ class AsyncClient(BaseClient):
 
     @overload
     def stream(
-        self, request: Any, format: Literal["messages"], via: Via = None, *, model: str | None = None
+        self, request: Body, format: Literal["messages"], via: Via = None, *, model: str | None = None
     ) -> AsyncStream[wires.messages.StreamEvent, wires.messages.Response]: ...
 
     @overload
@@ -366,7 +367,7 @@ class AsyncClient(BaseClient):
 
     @overload
     def stream(
-        self, request: Any, format: Literal["responses"], via: Via = None, *, model: str | None = None
+        self, request: Body, format: Literal["responses"], via: Via = None, *, model: str | None = None
     ) -> AsyncStream[wires.responses.StreamEvent, wires.responses.Response]: ...
 
     @overload
@@ -376,15 +377,17 @@ class AsyncClient(BaseClient):
 
     @overload
     def stream(
-        self, request: Any, format: Literal["generate_content"], via: Via = None, *, model: str | None = None
+        self, request: Body, format: Literal["generate_content"], via: Via = None, *, model: str | None = None
     ) -> AsyncStream[wires.generate_content.StreamEvent, wires.generate_content.Response]: ...
 
     @overload
     def stream(
-        self, request: Any, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None
+        self, request: Body, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None
     ) -> AsyncStream: ...
 
-    def stream(self, request: Any, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None) -> AsyncStream:
+    def stream(
+        self, request: Body, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None
+    ) -> AsyncStream:
         """Return the stream of an answer; open it with ``async with``. The arguments are those of ``send``."""
         planned = self._plan_call(request, format, via, model, stream=True)
         return AsyncStream(planned, self._stream_flow(planned), self._pool, self._clock)
@@ -401,7 +404,7 @@ class AsyncClient(BaseClient):
 
     @overload
     async def count_tokens(
-        self, request: Any, format: Literal["messages"], via: Via = None, *, model: str | None = None
+        self, request: Body, format: Literal["messages"], via: Via = None, *, model: str | None = None
     ) -> CountReply[wires.messages.CountResponse]: ...
 
     @overload
@@ -416,7 +419,7 @@ class AsyncClient(BaseClient):
 
     @overload
     async def count_tokens(
-        self, request: Any, format: Literal["responses"], via: Via = None, *, model: str | None = None
+        self, request: Body, format: Literal["responses"], via: Via = None, *, model: str | None = None
     ) -> CountReply[wires.responses.CountResponse]: ...
 
     @overload
@@ -431,16 +434,16 @@ class AsyncClient(BaseClient):
 
     @overload
     async def count_tokens(
-        self, request: Any, format: Literal["generate_content"], via: Via = None, *, model: str | None = None
+        self, request: Body, format: Literal["generate_content"], via: Via = None, *, model: str | None = None
     ) -> CountReply[wires.generate_content.CountResponse]: ...
 
     @overload
     async def count_tokens(
-        self, request: Any, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None
+        self, request: Body, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None
     ) -> CountReply: ...
 
     async def count_tokens(
-        self, request: Any, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None
+        self, request: Body, format: FormatOrName | None = None, via: Via = None, *, model: str | None = None
     ) -> CountReply:
         """Return the number of input tokens of a request, as ``Client.count_tokens``."""
         return await self._drive(self._count_flow(self._open_count(request, format, via, model)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, Required, TypedDict, Unpack, cast, overload
+from typing import TYPE_CHECKING, Generic, Required, TypedDict, Unpack, cast, overload
 from urllib.parse import quote
 
 from pydantic import BaseModel, ValidationError
@@ -13,6 +13,7 @@ from formatbridge import formats, ir
 from formatbridge.arguments import checked_model, checked_status, checked_stream, type_name
 from formatbridge.base_errors import MissingModelError
 from formatbridge.convert.input import (
+    Body,
     check_error,
     is_error_response,
     note_malformed,
@@ -264,34 +265,34 @@ class RequestArguments(TypedDict, total=False):
 
 @overload
 def convert_request(
-    body: Any, *, target: ToChatCompletions, **arguments: Unpack[RequestArguments]
+    body: Body, *, target: ToChatCompletions, **arguments: Unpack[RequestArguments]
 ) -> ConvertedRequest[wires.chat_completions.Request]: ...
 
 
 @overload
 def convert_request(
-    body: Any, *, target: ToMessages, **arguments: Unpack[RequestArguments]
+    body: Body, *, target: ToMessages, **arguments: Unpack[RequestArguments]
 ) -> ConvertedRequest[wires.messages.Request]: ...
 
 
 @overload
 def convert_request(
-    body: Any, *, target: ToResponses, **arguments: Unpack[RequestArguments]
+    body: Body, *, target: ToResponses, **arguments: Unpack[RequestArguments]
 ) -> ConvertedRequest[wires.responses.Request]: ...
 
 
 @overload
 def convert_request(
-    body: Any, *, target: ToGenerateContent, **arguments: Unpack[RequestArguments]
+    body: Body, *, target: ToGenerateContent, **arguments: Unpack[RequestArguments]
 ) -> ConvertedRequest[wires.generate_content.Request]: ...
 
 
 @overload
-def convert_request(body: Any, *, target: FormatOrName, **arguments: Unpack[RequestArguments]) -> ConvertedRequest: ...
+def convert_request(body: Body, *, target: FormatOrName, **arguments: Unpack[RequestArguments]) -> ConvertedRequest: ...
 
 
 def convert_request(
-    body: Any,
+    body: Body,
     *,
     source: FormatOrName | None = None,
     target: FormatOrName,
@@ -352,34 +353,34 @@ class ResponseArguments(TypedDict, total=False):
 
 @overload
 def convert_response(
-    body: Any, *, target: ToChatCompletions, **arguments: Unpack[ResponseArguments]
+    body: Body, *, target: ToChatCompletions, **arguments: Unpack[ResponseArguments]
 ) -> Converted[wires.chat_completions.Response] | ConvertedError[wires.chat_completions.Error]: ...
 
 
 @overload
 def convert_response(
-    body: Any, *, target: ToMessages, **arguments: Unpack[ResponseArguments]
+    body: Body, *, target: ToMessages, **arguments: Unpack[ResponseArguments]
 ) -> Converted[wires.messages.Response] | ConvertedError[wires.messages.Error]: ...
 
 
 @overload
 def convert_response(
-    body: Any, *, target: ToResponses, **arguments: Unpack[ResponseArguments]
+    body: Body, *, target: ToResponses, **arguments: Unpack[ResponseArguments]
 ) -> Converted[wires.responses.Response] | ConvertedError[wires.responses.Error]: ...
 
 
 @overload
 def convert_response(
-    body: Any, *, target: ToGenerateContent, **arguments: Unpack[ResponseArguments]
+    body: Body, *, target: ToGenerateContent, **arguments: Unpack[ResponseArguments]
 ) -> Converted[wires.generate_content.Response] | ConvertedError[wires.generate_content.Error]: ...
 
 
 @overload
-def convert_response(body: Any, *, target: FormatOrName, **arguments: Unpack[ResponseArguments]) -> Converted | ConvertedError: ...
+def convert_response(body: Body, *, target: FormatOrName, **arguments: Unpack[ResponseArguments]) -> Converted | ConvertedError: ...
 
 
 def convert_response(
-    body: Any,
+    body: Body,
     *,
     source: FormatOrName | None = None,
     target: FormatOrName,
@@ -489,34 +490,34 @@ class ErrorArguments(TypedDict, total=False):
 
 @overload
 def convert_error(
-    body: Any, *, target: ToChatCompletions, **arguments: Unpack[ErrorArguments]
+    body: object, *, target: ToChatCompletions, **arguments: Unpack[ErrorArguments]
 ) -> ConvertedError[wires.chat_completions.Error]: ...
 
 
 @overload
 def convert_error(
-    body: Any, *, target: ToMessages, **arguments: Unpack[ErrorArguments]
+    body: object, *, target: ToMessages, **arguments: Unpack[ErrorArguments]
 ) -> ConvertedError[wires.messages.Error]: ...
 
 
 @overload
 def convert_error(
-    body: Any, *, target: ToResponses, **arguments: Unpack[ErrorArguments]
+    body: object, *, target: ToResponses, **arguments: Unpack[ErrorArguments]
 ) -> ConvertedError[wires.responses.Error]: ...
 
 
 @overload
 def convert_error(
-    body: Any, *, target: ToGenerateContent, **arguments: Unpack[ErrorArguments]
+    body: object, *, target: ToGenerateContent, **arguments: Unpack[ErrorArguments]
 ) -> ConvertedError[wires.generate_content.Error]: ...
 
 
 @overload
-def convert_error(body: Any, *, target: FormatOrName, **arguments: Unpack[ErrorArguments]) -> ConvertedError: ...
+def convert_error(body: object, *, target: FormatOrName, **arguments: Unpack[ErrorArguments]) -> ConvertedError: ...
 
 
 def convert_error(
-    body: Any, *, source: FormatOrName | None = None, target: FormatOrName, status: int, options: Options | None = None
+    body: object, *, source: FormatOrName | None = None, target: FormatOrName, status: int, options: Options | None = None
 ) -> ConvertedError:
     """Convert an error body and its HTTP status. Every body is accepted; one that is no JSON object becomes the message.
 
@@ -555,34 +556,34 @@ class ModelsArguments(TypedDict, total=False):
 
 @overload
 def convert_models(
-    body: Any, *, target: ToChatCompletions, **arguments: Unpack[ModelsArguments]
+    body: Body, *, target: ToChatCompletions, **arguments: Unpack[ModelsArguments]
 ) -> Converted[wires.chat_completions.ModelList]: ...
 
 
 @overload
 def convert_models(
-    body: Any, *, target: ToMessages, **arguments: Unpack[ModelsArguments]
+    body: Body, *, target: ToMessages, **arguments: Unpack[ModelsArguments]
 ) -> Converted[wires.messages.ModelList]: ...
 
 
 @overload
 def convert_models(
-    body: Any, *, target: ToResponses, **arguments: Unpack[ModelsArguments]
+    body: Body, *, target: ToResponses, **arguments: Unpack[ModelsArguments]
 ) -> Converted[wires.responses.ModelList]: ...
 
 
 @overload
 def convert_models(
-    body: Any, *, target: ToGenerateContent, **arguments: Unpack[ModelsArguments]
+    body: Body, *, target: ToGenerateContent, **arguments: Unpack[ModelsArguments]
 ) -> Converted[wires.generate_content.ModelList]: ...
 
 
 @overload
-def convert_models(body: Any, *, target: FormatOrName, **arguments: Unpack[ModelsArguments]) -> Converted: ...
+def convert_models(body: Body, *, target: FormatOrName, **arguments: Unpack[ModelsArguments]) -> Converted: ...
 
 
 def convert_models(
-    body: Any, *, source: FormatOrName | None = None, target: FormatOrName, options: Options | None = None
+    body: Body, *, source: FormatOrName | None = None, target: FormatOrName, options: Options | None = None
 ) -> Converted:
     """Convert a list of models."""
     options = DEFAULT_OPTIONS if options is None else options_of(options)

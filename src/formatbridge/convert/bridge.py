@@ -19,6 +19,7 @@ from formatbridge.convert.bodies import (
     convert_response,
 )
 from formatbridge.convert.counts import convert_count_response, count_of, request_to_count
+from formatbridge.convert.input import Body
 from formatbridge.convert.masking import Mask, checked_secrets
 from formatbridge.convert.streams import StreamConverter
 from formatbridge.errors import FormatBridgeError, LossyConversionError, TruncatedStreamError
@@ -89,7 +90,7 @@ class Bridge(Generic[ModelT_co]):
         return self.target_format.name
 
     def open(
-        self, request: Any, *, stream: bool | None = None, model: str | None = None, answer_options: Options | None = None
+        self, request: Body, *, stream: bool | None = None, model: str | None = None, answer_options: Options | None = None
     ) -> Exchange[ModelT_co]:
         """Convert a request and return its exchange.
 
@@ -103,7 +104,7 @@ class Bridge(Generic[ModelT_co]):
         exchange._mask = self._mask  # the constructor takes secrets, which the bridge does not keep
         return exchange
 
-    def open_count(self, request: Any, *, model: str | None = None, answer_options: Options | None = None) -> CountExchange:
+    def open_count(self, request: Body, *, model: str | None = None, answer_options: Options | None = None) -> CountExchange:
         """Convert a request to count tokens and return its exchange. The arguments are those of ``open``.
 
         An endpoint whose format cannot count tokens gets a whole request, from which the caller estimates the count. Raises the same as
@@ -146,7 +147,7 @@ class BaseExchange(Generic[ModelT_co]):
         self.options = options
         """The options of the conversions of the answer."""
 
-    def response(self, body: Any) -> Converted[ModelT_co] | ConvertedError:
+    def response(self, body: object) -> Converted[ModelT_co] | ConvertedError:
         """Convert the endpoint's whole answer. A failed answer, or an error instead of an answer, becomes a ``ConvertedError``."""
         try:
             converted = self._convert(body)
@@ -163,7 +164,7 @@ class BaseExchange(Generic[ModelT_co]):
     def _convert(self, body: Any) -> Converted | ConvertedError:
         raise NotImplementedError
 
-    def error(self, status: int, body: Any) -> ConvertedError:
+    def error(self, status: int, body: object) -> ConvertedError:
         """Convert the endpoint's error. ``raise_on`` does not apply, so that the error is not replaced by ``LossyConversionError``."""
         lenient = without_raise_on(self.options)
         request = self.request

@@ -10,7 +10,7 @@ from formatbridge import formats, ir
 from formatbridge.arguments import checked_model
 from formatbridge.base_errors import MissingModelError
 from formatbridge.convert.bodies import Converted, ConvertedRequest, ModelT_co, refuse_losses
-from formatbridge.convert.input import note_malformed, read_answer, read_count_request
+from formatbridge.convert.input import Body, note_malformed, read_answer, read_count_request
 from formatbridge.convert.requests import encode_request_for, prepared_request
 from formatbridge.convert.same_format import same_request_for_server
 from formatbridge.errors import ConfigurationError
@@ -69,28 +69,28 @@ class CountRequestArguments(TypedDict, total=False):
 
 @overload
 def convert_count_request(
-    body: Any, *, target: ToMessages, **arguments: Unpack[CountRequestArguments]
+    body: Body, *, target: ToMessages, **arguments: Unpack[CountRequestArguments]
 ) -> ConvertedRequest[wires.messages.CountRequest]: ...
 
 
 @overload
 def convert_count_request(
-    body: Any, *, target: ToResponses, **arguments: Unpack[CountRequestArguments]
+    body: Body, *, target: ToResponses, **arguments: Unpack[CountRequestArguments]
 ) -> ConvertedRequest[wires.responses.CountRequest]: ...
 
 
 @overload
 def convert_count_request(
-    body: Any, *, target: ToGenerateContent, **arguments: Unpack[CountRequestArguments]
+    body: Body, *, target: ToGenerateContent, **arguments: Unpack[CountRequestArguments]
 ) -> ConvertedRequest[wires.generate_content.CountRequest]: ...
 
 
 @overload
-def convert_count_request(body: Any, *, target: FormatOrName, **arguments: Unpack[CountRequestArguments]) -> ConvertedRequest: ...
+def convert_count_request(body: Body, *, target: FormatOrName, **arguments: Unpack[CountRequestArguments]) -> ConvertedRequest: ...
 
 
 def convert_count_request(
-    body: Any, *, source: FormatOrName, target: FormatOrName, model: str | None = None, options: Options | None = None
+    body: Body, *, source: FormatOrName, target: FormatOrName, model: str | None = None, options: Options | None = None
 ) -> ConvertedRequest:
     """Convert a request to count input tokens.
 
@@ -264,27 +264,27 @@ class CountResponseArguments(TypedDict, total=False):
 
 @overload
 def convert_count_response(
-    body: Any, *, target: ToMessages, **arguments: Unpack[CountResponseArguments]
+    body: Body, *, target: ToMessages, **arguments: Unpack[CountResponseArguments]
 ) -> Converted[wires.messages.CountResponse]: ...
 
 
 @overload
 def convert_count_response(
-    body: Any, *, target: ToResponses, **arguments: Unpack[CountResponseArguments]
+    body: Body, *, target: ToResponses, **arguments: Unpack[CountResponseArguments]
 ) -> Converted[wires.responses.CountResponse]: ...
 
 
 @overload
 def convert_count_response(
-    body: Any, *, target: ToGenerateContent, **arguments: Unpack[CountResponseArguments]
+    body: Body, *, target: ToGenerateContent, **arguments: Unpack[CountResponseArguments]
 ) -> Converted[wires.generate_content.CountResponse]: ...
 
 
 @overload
-def convert_count_response(body: Any, *, target: FormatOrName, **arguments: Unpack[CountResponseArguments]) -> Converted: ...
+def convert_count_response(body: Body, *, target: FormatOrName, **arguments: Unpack[CountResponseArguments]) -> Converted: ...
 
 
-def convert_count_response(body: Any, *, source: FormatOrName, target: FormatOrName, options: Options | None = None) -> Converted:
+def convert_count_response(body: Body, *, source: FormatOrName, target: FormatOrName, options: Options | None = None) -> Converted:
     """Convert the answer of an endpoint that counts tokens.
 
     Other counts, such as ``cachedContentTokenCount``, have no place in another format and are reported. Raises ``InvalidPayloadError`` for

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from formatbridge import ir
 from formatbridge.convert.evidence import FormatCandidate, find_candidates, is_sure, read_object
-from formatbridge.convert.input import model_of
+from formatbridge.convert.input import Body, model_of
 from formatbridge.errors import InvalidPayloadError
 from formatbridge.formats.format import FormatOrName, Kind
 from formatbridge.formats.registry import FORMATS
@@ -59,7 +59,7 @@ class Detection:
         return html.view(html.table((), rows))
 
 
-def detect_format(body: Any, *, formats: Iterable[FormatOrName] = FORMATS) -> Detection:
+def detect_format(body: Body, *, formats: Iterable[FormatOrName] = FORMATS) -> Detection:
     """Detect a body's format and kind. The format is None where the evidence does not clearly exceed that for every other format.
 
     ``body``: a dict, JSON text, or a typed model, whose format is certain. ``formats``: the formats to consider. Raises

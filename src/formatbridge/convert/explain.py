@@ -10,7 +10,7 @@ from typing import Any
 
 from formatbridge import formats, ir
 from formatbridge.convert.bodies import ConvertedRequest, convert_request
-from formatbridge.convert.input import check
+from formatbridge.convert.input import Body, check
 from formatbridge.formats.format import FormatOrName, FormatSpec, Target
 from formatbridge.formats.model_facts import ModelFacts, facts_of
 from formatbridge.formats.shared.tool_selection import server_tool_name
@@ -64,7 +64,7 @@ class Explanation:
 
 
 def explain(
-    request: Any,
+    request: Body,
     *,
     source: FormatOrName | None = None,
     target: FormatOrName,

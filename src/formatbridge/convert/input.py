@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from importlib import import_module
 from operator import add
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, cast
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
@@ -26,6 +26,9 @@ from formatbridge.validation.malformed_fields import Repair, repair
 
 if TYPE_CHECKING:
     from formatbridge.validation.wire_base import Wire
+
+Body: TypeAlias = Mapping[str, Any] | str | bytes | bytearray | BaseModel
+"""A body that a caller may pass: a ``dict`` (typed or not), JSON text, or a typed model of this library or of an official SDK."""
 
 TEXT = (bytes, bytearray, str)
 """The types that are accepted as JSON text."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from formatbridge import formats, ir
 from formatbridge.convert.bodies import Converted, ConvertedRequest, checked_request, encode_response_for, refuse_losses
-from formatbridge.convert.input import note_malformed, read_answer, source_of
+from formatbridge.convert.input import Body, note_malformed, read_answer, source_of
 from formatbridge.formats.format import FormatOrName, FormatSpec
 from formatbridge.formats.shared.token_authentication import check_response_tokens
 from formatbridge.formats.shared.tool_call_ids import with_unique_call_ids
@@ -31,7 +30,7 @@ class Replay:
 
 
 def replay_response(
-    body: Any,
+    body: Body,
     *,
     source: FormatOrName | None = None,
     target: FormatOrName | None = None,
@@ -49,7 +48,7 @@ def replay_response(
 
 
 def replay_with_report(
-    body: Any,
+    body: Body,
     *,
     source: FormatOrName | None,
     target: FormatOrName | None,
