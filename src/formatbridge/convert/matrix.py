@@ -6,7 +6,7 @@ always agrees with the code.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -83,121 +83,140 @@ def _token(issuer: ir.FormatName, kind: ir.SignatureKind) -> ir.Signature:
 
 def probes() -> Iterator[Probe]:
     """Yield every row of the table, by topic."""
-    for topic, rows in _TOPICS.items():
-        for name, make in rows.items():
-            yield Probe(topic, name, make())
+    for topic, rows in {**_conversation(), **_tools(), **_settings_and_answers()}.items():
+        for name, node in rows.items():
+            yield Probe(topic, name, node)
 
 
-# The rows are functions, so that an import of this module creates no nodes.
-_TOPICS: dict[str, dict[str, Callable[[], ir.Request | ir.Response]]] = {
-    "Instructions": {
-        "system prompt": lambda: _request(messages=[ir.Message("system", [ir.Text("S")]), ir.Message("user", [ir.Text("hi")])]),
-        "instruction in mid-conversation": lambda: _request(
-            messages=[ir.Message("user", [ir.Text("hi")]), ir.Message("system", [ir.Text("S")]), ir.Message("assistant", [ir.Text("a")]),
-                      ir.Message("user", [ir.Text("b")])]
-        ),
-    },
-    "Content of a user's turn": {
-        "image as data": lambda: _user(ir.Media(kind="image", mime="image/png", data=_PNG)),
-        "image by URL": lambda: _user(ir.Media(kind="image", mime="image/png", url="https://example.com/a.png")),
-        "image detail": lambda: _user(ir.Media(kind="image", mime="image/png", data=_PNG, detail="low")),
-        "audio (wav, mp3)": lambda: _user(ir.Media(kind="audio", mime="audio/wav", data=_PNG)),
-        "video by URL": lambda: _user(ir.Media(kind="video", mime="video/mp4", url="https://example.com/a.mp4")),
-        "PDF as data": lambda: _user(ir.Media(kind="document", mime="application/pdf", data=_PNG, filename="a.pdf")),
-        "PDF by URL": lambda: _user(ir.Media(kind="document", mime="application/pdf", url="https://example.com/a.pdf")),
-        "cache mark": lambda: _request(messages=[ir.Message("user", [ir.Text("hi", cache=ir.CacheMark())])]),
-    },
-    "History of the model's turns": {
-        "text": lambda: _history(ir.Text("a")),
-        "refusal": lambda: _history(ir.Refusal(text="no")),
-        "reasoning text": lambda: _history(ir.Reasoning(text="hm"), ir.Text("a")),
-        "reasoning signed by messages": lambda: _history(ir.Reasoning(text="hm", signature=_token("messages", "thinking")), ir.Text("a")),
-        "reasoning encrypted by responses": lambda: _history(ir.Reasoning(signature=_token("responses", "encrypted")), ir.Text("a")),
-        "signature of generate_content on a call": lambda: _history(
-            ir.ToolCall("c1", "f", {}, signature=_token("generate_content", "thought"))
-        ),
-        "text after a tool call": lambda: _history(ir.ToolCall("c1", "f", {}), ir.Text("a")),
-        "custom tool call": lambda: _history(ir.ToolCall("c1", "f", "text", kind="custom")),
-    },
-    "Tool results": {
-        "text": _result,
-        "image": lambda: _result(content=[ir.Text("ok"), ir.Media(kind="image", mime="image/png", data=_PNG)]),
-        "error flag": lambda: _result(is_error=True),
-    },
-    "Tools": {
-        "function": lambda: _request(tools=[ir.FunctionTool("f", "d", _SCHEMA, False)]),
-        "strict function": lambda: _request(tools=[ir.FunctionTool("f", "d", _SCHEMA, True)]),
-        "output schema": lambda: _request(tools=[ir.FunctionTool("f", "d", _SCHEMA, False, output_schema=_SCHEMA)]),
-        "deferred loading": lambda: _request(tools=[ir.FunctionTool("f", "d", _SCHEMA, False, defer_loading=True)]),
-        "free-form tool": lambda: _request(tools=[ir.CustomTool(name="f", description="d")]),
-        "grammar": lambda: _request(tools=[ir.CustomTool(name="f", syntax="lark", definition="start: /a/")]),
-        "namespace": lambda: _request(tools=[ir.Namespace(name="n", tools=[ir.FunctionTool("f", "d", _SCHEMA, False)])]),
-        "web search": lambda: _request(tools=[ir.HostedTool(family="web_search", kind="web_search")]),
-        "web fetch": lambda: _request(tools=[ir.HostedTool(family="web_fetch", kind="web_fetch")]),
-        "code execution": lambda: _request(tools=[ir.HostedTool(family="code", kind="code")]),
-        "image generation": lambda: _request(tools=[ir.HostedTool(family="image_generation", kind="image_generation")]),
-        "tool search of messages": lambda: _request(tools=[ir.HostedTool(family="tool_search", kind="tool_search_tool_bm25")]),
-        "tool search of responses": lambda: _request(tools=[ir.HostedTool(family="tool_search", kind="tool_search")]),
-        "MCP server": lambda: _request(tools=[ir.McpServer(label="s", url="https://example.com/mcp", approval="never")]),
-    },
-    "Tool choice": {
-        mode: lambda mode=mode: _request(
-            tools=[ir.FunctionTool("f", "d", _SCHEMA, False)], tool_choice=ir.ToolChoice(mode=mode, names=["f"])
-        )
-        for mode in ("auto", "none", "required", "named", "allowed", "validated")
-    }
-    | {"no parallel calls": lambda: _request(tools=[ir.FunctionTool("f", "d", _SCHEMA, False)], settings={"parallel_tool_calls": False})},
-    "Reasoning": {
-        **{
-            f"effort {effort}": lambda effort=effort: _request(reasoning=ir.ReasoningConfig(effort=effort))  # type: ignore[misc]
-            for effort in ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+_Topics = Mapping[str, Mapping[str, ir.Request | ir.Response]]
+"""The rows of the table, by topic: a name and the node that is encoded."""
+
+
+def _conversation() -> _Topics:
+    """Return the rows about instructions, content, histories and tool results."""
+    return {
+        "Instructions": {
+            "system prompt": _request(messages=[ir.Message("system", [ir.Text("S")]), ir.Message("user", [ir.Text("hi")])]),
+            "instruction in mid-conversation": _request(
+                messages=[
+                    ir.Message("user", [ir.Text("hi")]), ir.Message("system", [ir.Text("S")]),
+                    ir.Message("assistant", [ir.Text("a")]), ir.Message("user", [ir.Text("b")]),
+                ]
+            ),
         },
-        "budget": lambda: _request(reasoning=ir.ReasoningConfig(mode="on", budget=8192)),
-        "adaptive": lambda: _request(reasoning=ir.ReasoningConfig(mode="adaptive")),
-        "show": lambda: _request(reasoning=ir.ReasoningConfig(mode="adaptive", effort="high", show="auto")),
-    },
-    "Shape of the answer": {
-        "JSON object": lambda: _request(output_format=ir.OutputFormat(type="json_object")),
-        "JSON Schema": lambda: _request(output_format=ir.OutputFormat(type="json_schema", schema=_SCHEMA, strict=True)),
-        "name of the schema": lambda: _request(output_format=ir.OutputFormat(type="json_schema", schema=_SCHEMA, name="n", strict=True)),
-        "audio": lambda: _request(settings={"modalities": ["text", "audio"]}, audio=ir.AudioOutput(voice="v", format="wav")),
-        "image": lambda: _request(settings={"modalities": ["text", "image"]}, image=ir.ImageOutput(aspect_ratio="1:1")),
-    },
-    "Settings": {
-        name: lambda name=name, value=value: _request(settings={name: value})  # type: ignore[misc]
-        for name, value in {
-            "temperature": 0.5, "top_p": 0.5, "top_k": 5, "seed": 1, "presence_penalty": 0.5, "frequency_penalty": 0.5, "logprobs": True,
-            "n": 2, "stop": ["a"], "user": "u", "safety_identifier": "s", "metadata": {"a": "b"}, "verbosity": "low", "store": True,
-            "prompt_cache_key": "k", "tier": "priority",
-        }.items()
-    },
-    "Answers": {
-        "text": _answer,
-        "tool call": lambda: _answer(ir.ToolCall("c1", "f", {}), finish=ir.Finish(reason="tool_calls")),
-        "custom tool call": lambda: _answer(ir.ToolCall("c1", "f", "text", kind="custom"), finish=ir.Finish(reason="tool_calls")),
-        "reasoning, signed (carried)": lambda: _answer(ir.Reasoning(text="hm", signature=_token("messages", "thinking")), ir.Text("a")),
-        "refusal": lambda: _answer(ir.Refusal(text="no"), finish=ir.Finish(reason="refusal")),
-        "web citation": lambda: _answer(
-            ir.Text("abc", citations=[ir.Citation(kind="web", url="https://example.com", title="t", start=0, end=3)])
-        ),
-        "image": lambda: _answer(ir.Media(kind="image", mime="image/png", data=_PNG)),
-        "audio": lambda: _answer(ir.Media(kind="audio", mime="audio/wav", data=_PNG)),
-        "logprobs": lambda: _answer(logprobs=[ir.TokenLogprob(token="ok", logprob=-0.5, top=[])]),
-        "two choices": lambda: _answer(
-            choices=[ir.Choice(parts=[ir.Text("a")], finish=ir.Finish(reason="stop"), index=index) for index in range(2)]
-        ),
-        "MCP call": lambda: _answer(ir.Hosted(family="mcp", role="both", id="m1", name="f", server="s", arguments="{}", output="ok")),
-        "code execution": lambda: _answer(ir.Hosted(family="code", role="both", id="m1", arguments="1", output="1")),
-    },
-    "Finish reasons": {
-        reason: lambda reason=reason: _answer(finish=ir.Finish(reason=reason))  # type: ignore[misc]
-        for reason in ("stop", "stop_sequence", "length", "context_length", "content_filter", "pause", "compaction", "error", "other")
-    },
-    "Usage": {
-        name: lambda name=name: _answer(usage=_usage(name))  # type: ignore[misc]  # mypy does not see the bound default
-        for name in ("cache_read", "cache_write", "reasoning", "tool_prompt", "accepted_prediction")
-    },
-}  # fmt: skip
+        "Content of a user's turn": {
+            "image as data": _user(ir.Media(kind="image", mime="image/png", data=_PNG)),
+            "image by URL": _user(ir.Media(kind="image", mime="image/png", url="https://example.com/a.png")),
+            "image detail": _user(ir.Media(kind="image", mime="image/png", data=_PNG, detail="low")),
+            "audio (wav, mp3)": _user(ir.Media(kind="audio", mime="audio/wav", data=_PNG)),
+            "video by URL": _user(ir.Media(kind="video", mime="video/mp4", url="https://example.com/a.mp4")),
+            "PDF as data": _user(ir.Media(kind="document", mime="application/pdf", data=_PNG, filename="a.pdf")),
+            "PDF by URL": _user(ir.Media(kind="document", mime="application/pdf", url="https://example.com/a.pdf")),
+            "cache mark": _request(messages=[ir.Message("user", [ir.Text("hi", cache=ir.CacheMark())])]),
+        },
+        "History of the model's turns": {
+            "text": _history(ir.Text("a")),
+            "refusal": _history(ir.Refusal(text="no")),
+            "reasoning text": _history(ir.Reasoning(text="hm"), ir.Text("a")),
+            "reasoning signed by messages": _history(ir.Reasoning(text="hm", signature=_token("messages", "thinking")), ir.Text("a")),
+            "reasoning encrypted by responses": _history(ir.Reasoning(signature=_token("responses", "encrypted")), ir.Text("a")),
+            "signature of generate_content on a call": _history(
+                ir.ToolCall("c1", "f", {}, signature=_token("generate_content", "thought"))
+            ),
+            "text after a tool call": _history(ir.ToolCall("c1", "f", {}), ir.Text("a")),
+            "custom tool call": _history(ir.ToolCall("c1", "f", "text", kind="custom")),
+        },
+        "Tool results": {
+            "text": _result(),
+            "image": _result(content=[ir.Text("ok"), ir.Media(kind="image", mime="image/png", data=_PNG)]),
+            "error flag": _result(is_error=True),
+        },
+    }  # fmt: skip
+
+
+def _tools() -> _Topics:
+    """Return the rows about tools and tool choices."""
+    function = ir.FunctionTool("f", "d", _SCHEMA, False)
+    return {
+        "Tools": {
+            "function": _request(tools=[function]),
+            "strict function": _request(tools=[ir.FunctionTool("f", "d", _SCHEMA, True)]),
+            "output schema": _request(tools=[ir.FunctionTool("f", "d", _SCHEMA, False, output_schema=_SCHEMA)]),
+            "deferred loading": _request(tools=[ir.FunctionTool("f", "d", _SCHEMA, False, defer_loading=True)]),
+            "free-form tool": _request(tools=[ir.CustomTool(name="f", description="d")]),
+            "grammar": _request(tools=[ir.CustomTool(name="f", syntax="lark", definition="start: /a/")]),
+            "namespace": _request(tools=[ir.Namespace(name="n", tools=[function])]),
+            "web search": _request(tools=[ir.HostedTool(family="web_search", kind="web_search")]),
+            "web fetch": _request(tools=[ir.HostedTool(family="web_fetch", kind="web_fetch")]),
+            "code execution": _request(tools=[ir.HostedTool(family="code", kind="code")]),
+            "image generation": _request(tools=[ir.HostedTool(family="image_generation", kind="image_generation")]),
+            "tool search of messages": _request(tools=[ir.HostedTool(family="tool_search", kind="tool_search_tool_bm25")]),
+            "tool search of responses": _request(tools=[ir.HostedTool(family="tool_search", kind="tool_search")]),
+            "MCP server": _request(tools=[ir.McpServer(label="s", url="https://example.com/mcp", approval="never")]),
+        },
+        "Tool choice": {
+            mode: _request(tools=[function], tool_choice=ir.ToolChoice(mode=mode, names=["f"]))
+            for mode in ("auto", "none", "required", "named", "allowed", "validated")
+        }
+        | {"no parallel calls": _request(tools=[function], settings={"parallel_tool_calls": False})},
+    }
+
+
+def _settings_and_answers() -> _Topics:
+    """Return the rows about reasoning, output, settings and answers."""
+    return {
+        "Reasoning": {
+            **{
+                f"effort {effort}": _request(reasoning=ir.ReasoningConfig(effort=effort))
+                for effort in ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+            },
+            "budget": _request(reasoning=ir.ReasoningConfig(mode="on", budget=8192)),
+            "adaptive": _request(reasoning=ir.ReasoningConfig(mode="adaptive")),
+            "show": _request(reasoning=ir.ReasoningConfig(mode="adaptive", effort="high", show="auto")),
+        },
+        "Shape of the answer": {
+            "JSON object": _request(output_format=ir.OutputFormat(type="json_object")),
+            "JSON Schema": _request(output_format=ir.OutputFormat(type="json_schema", schema=_SCHEMA, strict=True)),
+            "name of the schema": _request(output_format=ir.OutputFormat(type="json_schema", schema=_SCHEMA, name="n", strict=True)),
+            "audio": _request(settings={"modalities": ["text", "audio"]}, audio=ir.AudioOutput(voice="v", format="wav")),
+            "image": _request(settings={"modalities": ["text", "image"]}, image=ir.ImageOutput(aspect_ratio="1:1")),
+        },
+        "Settings": {
+            name: _request(settings={name: value})
+            for name, value in {
+                "temperature": 0.5, "top_p": 0.5, "top_k": 5, "seed": 1, "presence_penalty": 0.5, "frequency_penalty": 0.5,
+                "logprobs": True,
+                "n": 2, "stop": ["a"], "user": "u", "safety_identifier": "s", "metadata": {"a": "b"}, "verbosity": "low", "store": True,
+                "prompt_cache_key": "k", "tier": "priority",
+            }.items()
+        },
+        "Answers": {
+            "text": _answer(),
+            "tool call": _answer(ir.ToolCall("c1", "f", {}), finish=ir.Finish(reason="tool_calls")),
+            "custom tool call": _answer(ir.ToolCall("c1", "f", "text", kind="custom"), finish=ir.Finish(reason="tool_calls")),
+            "reasoning, signed (carried)": _answer(ir.Reasoning(text="hm", signature=_token("messages", "thinking")), ir.Text("a")),
+            "refusal": _answer(ir.Refusal(text="no"), finish=ir.Finish(reason="refusal")),
+            "web citation": _answer(
+                ir.Text("abc", citations=[ir.Citation(kind="web", url="https://example.com", title="t", start=0, end=3)])
+            ),
+            "image": _answer(ir.Media(kind="image", mime="image/png", data=_PNG)),
+            "audio": _answer(ir.Media(kind="audio", mime="audio/wav", data=_PNG)),
+            "logprobs": _answer(logprobs=[ir.TokenLogprob(token="ok", logprob=-0.5, top=[])]),
+            "two choices": _answer(
+                choices=[ir.Choice(parts=[ir.Text("a")], finish=ir.Finish(reason="stop"), index=index) for index in range(2)]
+            ),
+            "MCP call": _answer(ir.Hosted(family="mcp", role="both", id="m1", name="f", server="s", arguments="{}", output="ok")),
+            "code execution": _answer(ir.Hosted(family="code", role="both", id="m1", arguments="1", output="1")),
+        },
+        "Finish reasons": {
+            reason: _answer(finish=ir.Finish(reason=reason))
+            for reason in ("stop", "stop_sequence", "length", "context_length", "content_filter", "pause", "compaction", "error", "other")
+        },
+        "Usage": {
+            name: _answer(usage=_usage(name))  # mypy does not see the bound default
+            for name in ("cache_read", "cache_write", "reasoning", "tool_prompt", "accepted_prediction")
+        },
+    }  # fmt: skip
 
 
 def cell(node: ir.Request | ir.Response, target: FormatOrName) -> str:
