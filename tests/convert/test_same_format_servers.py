@@ -690,3 +690,12 @@ def test_a_loss_after_a_removed_item_has_the_pointer_of_the_caller() -> None:
 
     assert converted.body["input"] == [_USER, _USER]
     assert [(loss.path, loss.before) for loss in converted.losses] == [("/input/1", image), ("/input/2", program)]
+
+
+def test_bedrock_has_the_tools_that_the_caller_runs_and_not_those_of_anthropics_server() -> None:
+    tools = [{"type": "bash_20250124", "name": "bash"}, _SEARCH, {"type": "memory_20250818", "name": "memory"}]
+
+    converted = _convert({"max_tokens": 9, "messages": [_USER], "tools": tools}, "bedrock", "messages")
+
+    assert converted.body["tools"] == [tools[0], tools[2]]
+    assert [(loss.path, loss.code) for loss in converted.losses] == [("/tools/1", "unsupported_by_server")]

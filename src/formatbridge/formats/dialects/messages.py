@@ -9,6 +9,11 @@ from formatbridge.formats.dialects.sources import sources_of_fields
 
 _IMAGES: frozenset[MediaSource] = frozenset({"image_url", "image_data"})
 _DATA: frozenset[MediaSource] = frozenset({"image_data", "document_data"})
+_CLIENT_TOOLS = frozenset({
+    "bash_20241022", "bash_20250124", "computer_20241022", "computer_20250124", "computer_20251124", "memory_20250818",
+    "text_editor_20241022", "text_editor_20250124", "text_editor_20250429", "text_editor_20250728",
+})  # fmt: skip
+"""The types of tools that Anthropic defines and the caller runs."""
 _SYSTEM = "BerriAI/litellm#33807, BerriAI/litellm#32831: models before Claude Sonnet 5"
 
 MESSAGES: Mapping[str, DialectRules] = {
@@ -16,12 +21,14 @@ MESSAGES: Mapping[str, DialectRules] = {
     "bedrock": DialectRules(
         server="Amazon Bedrock",
         later_instructions=False,
-        server_tools=frozenset(),
+        server_tools=_CLIENT_TOOLS,
         media=_DATA,
         sources=sources_of_fields(
             {
                 _SYSTEM: "later_instructions",
-                "clauder-navi.com/articles/bedrock-claude-web": "server_tools",
+                "clauder-navi.com/articles/bedrock-claude-web; effect-ts.github.io/effect/ai/amazon-bedrock/AmazonBedrockTool.ts.html": (
+                    "server_tools"
+                ),
                 "anomalyco/opencode#46430": "media",
             }
         ),
