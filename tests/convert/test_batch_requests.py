@@ -164,3 +164,19 @@ def test_requests_that_are_no_binary_file_are_rejected(requests: Any) -> None:
     """The positions of lines in a text file are not those of its bytes."""
     with pytest.raises(fb.ConfigurationError, match="expected a binary file"):
         fb.convert_batch([], source="messages", target="chat_completions", requests=requests)
+
+
+def test_the_tools_of_a_result_are_restored_in_the_same_format() -> None:
+    """xAI has no custom tools, so its result has a function in place of one."""
+    request = {"model": "m", "input": "Hi", "tools": [{"type": "custom", "name": "apply"}]}
+    call = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "apply", "arguments": '{"input": "ls"}'}
+    answer = {"id": "r1", "object": "response", "status": "completed", "model": "m", "output": [call], "unknown": 1}
+    file = BytesIO(_line("responses", "a", request) + b"\n")
+
+    (line,) = fb.convert_batch(
+        [_result("responses", "a", answer)], source=fb.Target("responses", dialect="xai"), target="responses", requests=file
+    )
+
+    body = _body_of("responses", json.loads(line.json or b""))
+    assert (body["output"][0]["type"], body["output"][0]["input"]) == ("custom_tool_call", "ls")
+    assert body["unknown"] == 1

@@ -699,3 +699,171 @@ def test_bedrock_has_the_tools_that_the_caller_runs_and_not_those_of_anthropics_
 
     assert converted.body["tools"] == [tools[0], tools[2]]
     assert [(loss.path, loss.code) for loss in converted.losses] == [("/tools/1", "unsupported_by_server")]
+
+
+def test_joined_messages_keep_the_reasoning_of_each() -> None:
+    """Perplexity rejects two messages of one role in a row."""
+    first = {"role": "assistant", "content": "One.", "reasoning_content": "Think."}
+    second = {"role": "assistant", "content": "Two.", "reasoning_content": "Think again."}
+
+    converted = _chat({"messages": [_USER, first, second, _USER]}, "perplexity")
+
+    joined = converted.body["messages"][1]
+    assert joined["content"] == [{"type": "text", "text": "One."}, {"type": "text", "text": "Two."}]
+    assert joined["reasoning_content"] == "Think.\n\nThink again."
+
+
+@pytest.mark.parametrize(
+    ("format", "server", "field", "value"),
+    [
+        ("generate_content", "gemini", "labels", {"team": "a"}),
+        ("chat_completions", "openai", "top_k", 7),
+        ("chat_completions", "groq", "thinking_budget", 100),
+        ("messages", "deepseek", "mcp_servers", [{"type": "url", "url": "https://mcp.example", "name": "docs"}]),
+    ],
+)
+def test_a_field_that_the_server_does_not_read_is_one_loss(format: fb.Format, server: str, field: str, value: Any) -> None:
+    bodies: dict[str, dict[str, Any]] = {"generate_content": _GEMINI, "messages": {"max_tokens": 9, "messages": [_USER]}}
+
+    converted = _convert({**bodies.get(format, {"messages": [_USER]}), field: value}, server, format)
+
+    assert [loss.path.split("/")[1] for loss in converted.losses][-1:] == [field]
+    assert "" not in [loss.path for loss in converted.losses]
+
+
+@pytest.mark.parametrize("system", [[], [{"role": "system", "content": "Be brief."}]])
+def test_the_conversation_stays_if_the_encoder_joins_messages(system: list[dict[str, Any]]) -> None:
+    """Agents send two messages of the user in a row."""
+    marked = {"type": "text", "text": "When?", "cache_control": {"type": "ephemeral"}, "unknown": 1}
+    answer = {"role": "assistant", "content": _SEARCHED}
+    others = [{"role": "user", "content": "And where?"}, *system, {"role": "user", "content": "Or why?", "unknown": 2}]
+
+    converted = _convert(
+        {"max_tokens": 9, "messages": [{"role": "user", "content": [marked]}, answer, *others]}, "deepseek", "messages"
+    )
+
+    unmarked = {key: value for key, value in marked.items() if key != "cache_control"}
+    assert converted.body["messages"] == [{"role": "user", "content": [unmarked]}, answer, others[0], others[-1]]
+    assert [loss.path for loss in converted.losses if loss.code != "moved"] == ["/messages/0/content/0/cache_control"]
+
+
+def test_instructions_and_searches_of_responses_stay_when_a_custom_call_changes() -> None:
+    search = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "ferry"}}
+    call = {"type": "custom_tool_call", "id": "ctc_1", "call_id": "c1", "name": "sh", "input": "ls"}
+    result = {"type": "custom_tool_call_output", "call_id": "c1", "output": "a.txt"}
+    items = [{"role": "developer", "content": "Be brief."}, search, call, result, {"role": "user", "content": "Hi", "unknown": 1}]
+
+    converted = _convert(
+        {"instructions": "Be kind.", "input": items, "tools": [{"type": "custom", "name": "sh"}]}, "xai", "responses"
+    )
+
+    assert converted.body["instructions"] == "Be kind."
+    assert [converted.body["input"][at] for at in (0, 1, 4)] == [items[0], search, items[4]]
+    assert [converted.body["input"][at]["type"] for at in (2, 3)] == ["function_call", "function_call_output"]
+    assert [(loss.path, loss.code) for loss in converted.losses] == [("/tools/0", "wrapped")]
+
+
+def test_a_turn_that_the_encoder_does_not_write_stays() -> None:
+    """Here code that Gemini ran, without a text."""
+    parts: list[dict[str, Any]] = [
+        {"executableCode": {"language": "PYTHON", "code": "1"}},
+        {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "1"}},
+    ]
+    call = {"functionCall": {"id": "c1", "name": "f", "args": {}}, "thoughtSignature": "c2lnbmVk"}
+    contents = [
+        {"role": "user", "parts": [{"text": "Hi", "unknown": 1}]},
+        {"role": "model", "parts": parts},
+        {"role": "user", "parts": [{"text": "Next", "videoMetadata": {"fps": 1}}]},
+        {"role": "model", "parts": [call]},
+        {"role": "user", "parts": [{"functionResponse": {"id": "c1", "name": "f", "response": {"output": 1}}}]},
+    ]
+
+    converted = _convert({"contents": contents}, "vertex", "generate_content")
+
+    assert converted.body["contents"][:3] == contents[:3]
+    assert {loss.severity for loss in converted.losses} == {"info"}
+
+
+def test_a_tool_that_no_rule_concerns_keeps_its_place_and_has_no_loss() -> None:
+    function = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}, "strict": False}
+    mcp = {"type": "mcp", "server_label": "docs", "server_url": "https://mcp.example"}
+    tools = [{"type": "openrouter:web_search"}, mcp, {"type": "namespace", "name": "n", "description": "d", "tools": [function]}]
+
+    converted = _convert({"input": "Hi", "tools": tools}, "openrouter", "responses")
+
+    assert converted.body["tools"] == [*tools[:2], function | {"name": "n__f"}]
+    assert [loss.path for loss in converted.losses] == ["/tools/2"]
+
+
+def test_additions_have_the_pointers_of_the_body_that_is_written() -> None:
+    """Without the first tool, the others are one place earlier."""
+    functions = [{"type": "function", "function": {"name": name, "parameters": _SCHEMA}} for name in ("f", "g")]
+
+    converted = _chat({"tools": [{"type": "code_interpreter"}, *functions]}, "perplexity")
+
+    assert [addition.path for addition in converted.additions] == [f"/tools/{at}/function/description" for at in range(2)]
+    assert [tool["function"]["description"] for tool in converted.body["tools"]] == ["", ""]
+
+
+def test_an_addition_that_the_body_does_not_have_is_not_reported() -> None:
+    """A body of another format would get an instruction for JSON mode."""
+    parts = [{"type": "text", "text": "Hi"}, {"type": "document_url", "document_url": "https://example.com/a.pdf"}]
+
+    converted = _chat({"messages": [{"role": "user", "content": parts}], "response_format": {"type": "json_object"}}, "openai")
+
+    assert list(converted.additions) == []
+
+
+@pytest.mark.parametrize("server", ["openrouter", "qwen", "fireworks"])
+def test_a_budget_is_within_the_bounds_of_the_model(server: str) -> None:
+    facts = fb.ModelFacts(reasoning="budget", budgets=(1024, 8000))
+    body = {"model": "m", "messages": [_USER], "reasoning": {"max_tokens": 9000}}
+
+    converted = fb.convert_request(
+        body, source="chat_completions", target=fb.Target("chat_completions", dialect=server, model=facts)
+    )
+
+    assert "9000" not in json.dumps(converted.body)
+    assert "8000" in json.dumps(converted.body)
+    assert [loss.code for loss in converted.losses] == ["reasoning_budget"]
+
+
+def test_the_tools_that_the_caller_runs_stay_without_the_servers_of_tools() -> None:
+    tools = [{"name": "f", "input_schema": _SCHEMA, "unknown": 1}, _SEARCH, {"type": "bash_20250124", "name": "bash"}]
+    servers = [{"type": "url", "url": "https://mcp.example", "name": "docs"}]
+
+    converted = _convert({"max_tokens": 9, "messages": [_USER], "tools": tools, "mcp_servers": servers}, "deepseek", "messages")
+
+    assert converted.body["tools"] == tools
+    assert "mcp_servers" not in converted.body
+
+
+def test_a_request_to_hide_reasoning_that_the_server_does_not_read_is_a_loss() -> None:
+    converted = _chat({"reasoning": {"effort": "high", "exclude": True}}, "groq")
+
+    assert _settings(converted) == {"reasoning_effort": "high"}
+    assert [(loss.path, loss.severity) for loss in converted.losses] == [("/reasoning/exclude", "info")]
+
+
+def test_items_of_one_kind_keep_their_order() -> None:
+    """Also if some of them are equal without their cache marks."""
+    text = {"type": "text", "text": "Hi"}
+    marked = text | {"cache_control": {"type": "ephemeral"}}
+    parts = [text | {"unknown": 1}, marked | {"unknown": 2}, _DOCUMENT, text | {"unknown": 3}, marked | {"unknown": 4}]
+
+    converted = _convert({"max_tokens": 9, "messages": [{"role": "user", "content": parts}]}, "deepseek", "messages")
+
+    assert [part["unknown"] for part in converted.body["messages"][0]["content"]] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("reasoning", [{}, {"reasoning": {"effort": "low"}}])
+def test_a_model_without_reasoning_gets_no_request_for_its_tokens(reasoning: dict[str, Any]) -> None:
+    """Such a model rejects the value."""
+    body = {"model": "m", "input": "Hi", "include": ["reasoning.encrypted_content", "web_search_call.action.sources"], **reasoning}
+
+    converted = fb.convert_request(body, source="responses", target=fb.Target("responses", model=fb.ModelFacts(reasoning="none")))
+
+    assert converted.body == {"model": "m", "input": "Hi", "include": ["web_search_call.action.sources"]}
+    assert {loss.path: loss.severity for loss in converted.losses} == {"/include/0": "info"} | (
+        {"/reasoning/effort": "lossy"} if reasoning else {}
+    )

@@ -22,9 +22,9 @@ class Item:
     index: int
     """Its index in the list for the server as the encoder wrote it; -1 if the encoder does not write it."""
     before: Any = None
-    """The item for any server; None if the encoder does not write it for any server."""
+    """The item for any server; None if it is new or stays as it is."""
     after: Any = None
-    """The item for the server; None if the encoder does not write it."""
+    """The item for the server; None if it stays as it is."""
 
 
 def aligned(raw: list[Any], before: list[Any], after: list[Any], *, is_tools: bool) -> list[Item] | None:
@@ -33,63 +33,68 @@ def aligned(raw: list[Any], before: list[Any], after: list[Any], *, is_tools: bo
     Items stay in the order of the caller if the two lists of the encoder have the same items. ``is_tools``: names are unique, and items may
     come from other fields.
     """
-    pairs = _written_as(raw, before, is_tools=is_tools)
-    if pairs is None:
+    sources = _written_as(raw, before, is_tools=is_tools)
+    if sources is None:
         return None
     links = _links(before, after, is_tools=is_tools)
-    unwritten = sorted({*range(len(raw))} - {*pairs.values()})
-    result: list[Item] = []
+    unwritten = sorted({*range(len(raw))} - {index for indexes in sources.values() for index in indexes})
+    placed: list[tuple[int, Item]] = []
     for index, item in enumerate(after):
         source = links.get(index)
-        if source is None:
-            if any(covers(raw[other], item) for other in unwritten):
-                continue
-            if unwritten and not is_tools:
-                return None
-            result.append(Item(None, index, after=item))
-        elif source in pairs:
-            result.append(Item(pairs[source], index, before[source], item))
-        elif dumps(before[source]) != dumps(item):
+        if source is not None:
+            items = _placed(sources.get(source, []), index, before[source], item)
+        elif _has(raw, unwritten, item):
+            items = []
+        else:  # an item that is new, or that the caller has in another form
+            items = [(-1, Item(None, index, after=item))] if is_tools or not unwritten else None
+        if items is None:
             return None
-    # What the encoder writes and the caller does not have is another form of an item, or comes from another field.
-    if not is_tools and any(source not in pairs and source not in links.values() for source in range(len(before))):
+        placed += items
+    # What is left out and not from the caller's list is another form of one of its items, or comes from another field.
+    if not is_tools and any(source not in sources and source not in links.values() for source in range(len(before))):
         return None
     if [links.get(index) for index in range(len(after))] == [*range(len(before))]:
-        result.sort(key=_raw_index)
-    return _with_unwritten(result, unwritten)
+        placed.sort(key=lambda each: each[0])
+    return _with_unwritten(placed, unwritten)
 
 
-def _with_unwritten(items: list[Item], unwritten: list[int]) -> list[Item]:
+def _placed(sources: list[int], index: int, before: Any, after: Any) -> list[tuple[int, Item]] | None:
+    """Return the items of the caller for one item for the server, each with its index in the list of the caller; None if it is unknown.
+
+    ``sources``: their indexes in the list of the caller, several if the encoder has joined them.
+    """
+    if dumps(before) == dumps(after):
+        return [(source, Item(source, index)) for source in sources]  # none: the caller has it in another form or in another field
+    if len(sources) == 1:
+        return [(sources[0], Item(sources[0], index, before, after))]
+    return [(sources[0], Item(None, index, after=after))] if sources else None
+
+
+def _with_unwritten(placed: list[tuple[int, Item]], unwritten: list[int]) -> list[Item]:
     """Return items with those that the encoder does not write, each after the item before it in the list of the caller."""
-    result = [*items]
+    result = [*placed]
     for index in unwritten:
-        earlier = [at for at, item in enumerate(result) if _raw_index(item) < index]
-        result.insert(max(earlier, key=lambda at: _raw_index(result[at]), default=-1) + 1, Item(index, -1))
-    return result
+        earlier = [at for at, (place, _) in enumerate(result) if 0 <= place < index]
+        result.insert(max(earlier, key=lambda at: result[at][0], default=-1) + 1, (index, Item(index, -1)))
+    return [item for _, item in result]
 
 
-def _raw_index(item: Item) -> int:
-    return -1 if item.raw is None else item.raw
+def _has(raw: list[Any], indexes: list[int], item: Any) -> bool:
+    """Return whether one of some items of the caller has all of another item already."""
+    return any(covers(raw[index], item) for index in indexes)
 
 
-def _written_as(raw: list[Any], before: list[Any], *, is_tools: bool) -> dict[int, int] | None:
-    """Return the index in ``raw`` of each item of ``before``; None if the encoder has joined items.
+def _written_as(raw: list[Any], before: list[Any], *, is_tools: bool) -> dict[int, list[int]] | None:
+    """Return the indexes in ``raw`` of each item of ``before``: several, if the encoder has joined them; None if they cannot be decided.
 
-    Each list may have items that the other one does not have, if the other one has no item of the same kind.
+    Each list may have items that the other one does not have.
     """
     present, written = _by_kind(raw), _by_kind(before)
-    if any(len(indexes) != len(written[kind]) for kind, indexes in present.items() if kind in written):
-        return None
-    only_raw = [index for kind, indexes in present.items() if kind not in written for index in indexes]
-    only_before = [index for kind, indexes in written.items() if kind not in present for index in indexes]
-    pairs = {
-        one: index for kind in written.keys() & present.keys() for one, index in zip(written[kind], present[kind], strict=True)
-    }
-    if only_raw and only_before:
-        if not is_tools or len(only_raw) != len(only_before):
-            return None  # the encoder may have written the one as the other
-        pairs.update(zip(only_before, only_raw, strict=True))
-    return pairs
+    both = written.keys() & present.keys()
+    only_one = present.keys() - both and written.keys() - both
+    if any(len(present[kind]) != len(written[kind]) for kind in both) or (only_one and not is_tools):
+        return _with_common_values(raw, before)
+    return {one: [index] for kind in both for one, index in zip(written[kind], present[kind], strict=True)}
 
 
 def _by_kind(items: list[Any]) -> dict[Hashable, list[int]]:
@@ -98,6 +103,27 @@ def _by_kind(items: list[Any]) -> dict[Hashable, list[int]]:
     for index, item in enumerate(items):
         result.setdefault(_kind(item), []).append(index)
     return result
+
+
+def _with_common_values(raw: list[Any], before: list[Any]) -> dict[int, list[int]] | None:
+    """Return the indexes in ``raw`` of each item of ``before`` of the same kind and with the most common values."""
+    values, written = ([{*map(repr, _values(item))} for item in items] for items in (raw, before))
+    kinds, written_kinds = ([_kind(item) for item in items] for items in (raw, before))
+    pairs: dict[int, list[int]] = {}
+    last: dict[Hashable, int] = {}
+    for index, kind in enumerate(kinds):
+        common = {at: len(values[index] & written[at]) for at, other in enumerate(written_kinds) if other == kind}
+        most = max(common.values(), default=0)
+        if most:
+            # Of several equal items, this is the one after the last one.
+            candidates = [at for at, count in common.items() if count == most]
+            at = next((at for at in candidates if at > last.get(kind, -1)), candidates[-1])
+            last[kind] = at
+            pairs.setdefault(at, []).append(index)
+    others = {*range(len(raw))} - {index for indexes in pairs.values() for index in indexes}
+    if any(not values[index].isdisjoint(written[at]) for index in others for at in range(len(before)) if at not in pairs):
+        return None  # the encoder may have written the one as the other
+    return pairs
 
 
 def _links(before: list[Any], after: list[Any], *, is_tools: bool) -> dict[int, int]:
@@ -129,7 +155,17 @@ def _links(before: list[Any], after: list[Any], *, is_tools: bool) -> dict[int, 
             if same is not None:
                 links[index] = same
                 sources.remove(same)
+    _sort_by_kind(links, [_tool_label(item) if is_tools else _kind(item) for item in before])
     return links
+
+
+def _sort_by_kind(links: dict[int, int], kinds: list[Hashable]) -> None:
+    """Exchange links of items of one kind, of which the encoder keeps the order. ``kinds``: of the linked items."""
+    indexes_of_kind: dict[Hashable, list[int]] = {}
+    for index in sorted(links):
+        indexes_of_kind.setdefault(kinds[links[index]], []).append(index)
+    for indexes in indexes_of_kind.values():
+        links.update(zip(indexes, sorted(links[index] for index in indexes), strict=True))
 
 
 def _have_same_places(before: list[Any], after: list[Any], *, is_tools: bool) -> bool:
@@ -182,21 +218,21 @@ def _kind(item: Any) -> Hashable:
         kind == "custom" and "input_schema" in item
     ):  # the default of Responses, and that of tools of Messages
         kind = None
-    # The encoder writes another version of the types of tools that a server runs.
-    kind = _VERSION.sub("", kind) if isinstance(kind, str) else None
+    # The encoder writes another variant of the types of tools that a server runs.
+    kind = _VARIANT.sub("", kind) if isinstance(kind, str) else None
     call = item.get("tool_call_id", item.get("call_id"))
     return _role(item), kind, call if isinstance(call, str) else None
 
 
-_VERSION = re.compile(r"(_preview)?(_\d{8}|_\d{4}_\d{2}_\d{2})?$")
-"""The version in the type of a tool: ``web_search_20260318``, ``web_search_preview_2025_03_11``."""
+_VARIANT = re.compile(r"(_preview|_bm25|_regex)?(_\d{8}|_\d{4}_\d{2}_\d{2})?$")
+"""The variant in the type of a tool: ``web_search_20260318``, ``web_search_preview_2025_03_11``, ``tool_search_tool_bm25``."""
 
 
 def _values(value: Any) -> Iterator[Any]:
-    """Yield the texts and numbers of a value, but for roles and types."""
+    """Yield the texts and numbers of a value, but for roles, types and states."""
     if isinstance(value, dict):
         for key, member in value.items():
-            if key not in ("role", "type"):
+            if key not in ("role", "type", "status", "detail"):
                 yield from _values(member)
     elif isinstance(value, list):
         for member in value:

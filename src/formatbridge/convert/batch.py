@@ -131,7 +131,7 @@ class BatchConverter:
         # Results may be in another order than requests (OpenAI, guide "Batch API"), so ids connect them. The conversion of a request
         # is repeated with the same arguments, and so returns the names of the tools that it changed.
         self._requests = None
-        if requests is not None and not self._is_same_format:  # they were converted in the other direction
+        if requests is not None:  # they were converted in the other direction
             lenient = without_raise_on(self._options)
             self._requests = _Requests(requests, BatchConverter(source=target, target=source, model=model, options=lenient))
 
@@ -301,7 +301,9 @@ class BatchConverter:
         """Return the pointer of the body in the line of the target, and that line."""
         layout = self._layout
         if self._is_same_format:
-            return item.at, _with_value(raw, item.at, converted.body) if item.kind == "request" else raw
+            # The body of a result changes only if its tools get the names that they have in the request.
+            changes = item.kind == "request" or (self._requests is not None and not isinstance(converted, ConvertedError))
+            return item.at, _with_value(raw, item.at, converted.body) if changes else raw
         if item.kind == "request":
             return layout.request_at, layout.write_request(id, converted.body)
         if isinstance(converted, ConvertedError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +36,18 @@ class BodyChanges:
         """Record the items of the list at a pointer: indexes of the body, and new items."""
         self._orders[pointer] = items
 
+    def insert(self, pointer: str, items: list[Any], value: Any, is_before: Callable[[Any], bool]) -> str:
+        """Record a new item of the list at a pointer, after its first items for which ``is_before`` holds; return its pointer.
+
+        ``items``: the list before the changes.
+        """
+        order = [*self._orders.get(pointer, range(len(items)))]
+        values = [item.value if isinstance(item, NewItem) else items[item] for item in order]
+        new = NewItem(value)
+        order.insert(next((at for at, each in enumerate(values) if not is_before(each)), len(values)), new)
+        self._orders[pointer] = order
+        return self.pointer_of(new, pointer)
+
     def forget(self, pointer: str) -> None:
         """Remove what is recorded below a pointer, whose value is replaced as a whole."""
         self._removed = {each for each in self._removed if not each.startswith(f"{pointer}/")}
@@ -59,6 +71,10 @@ class BodyChanges:
         for item in self._orders.get(path, range(len(value))):
             items.append(item.value if isinstance(item, NewItem) else self._applied(value[item], f"{path}/{item}", paths))
         return [item for item in items if item is not _NOTHING]
+
+    def pointer_of(self, item: NewItem, pointer: str) -> str:
+        """Return the pointer, after the changes, of a new item of the list at a pointer."""
+        return f"{self.pointer(pointer)}/{[each is item for each in self._items(pointer) or ()].index(True)}"
 
     def pointer(self, pointer: str) -> str:
         """Return the pointer, after the changes, of a value of the body; that of the next item if an item is removed."""

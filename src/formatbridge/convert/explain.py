@@ -16,6 +16,7 @@ from formatbridge.formats.model_facts import ModelFacts, facts_of
 from formatbridge.formats.shared.tool_selection import server_tool_name
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
+from formatbridge.report.field_paths import ABSENT, resolve
 from formatbridge.report.losses import Addition, Severity
 from formatbridge.report.summary import LossGroup, summarize
 
@@ -103,7 +104,7 @@ def _sections(converted: ConvertedRequest, format: FormatSpec, facts: ModelFacts
         yield "Tools", tuple(_tools(request))
     yield "Reasoning", (_reasoning(request.reasoning),)
     yield "Output format", (_output(request),)
-    if settings := tuple(_settings(request, format)):
+    if settings := tuple(_settings(request, format, converted.body)):
         yield "Settings", settings
     groups = summarize(converted.losses)
     for title, kind in (("Left out", "dropped"), ("Changed", "changed")):
@@ -204,12 +205,15 @@ def _output(request: ir.Request) -> str:
     return f"JSON by the schema {format.name!r}" if format.name else "JSON by a schema"
 
 
-def _settings(request: ir.Request, format: FormatSpec) -> Iterator[str]:
-    """Yield the flat settings under the names of the target."""
+def _settings(request: ir.Request, format: FormatSpec, body: JsonObject) -> Iterator[str]:
+    """Yield the flat settings under the names and with the values that they have in the body."""
     renamed = format.dialect.names if format.dialect is not None else {}
     for name, value in request.settings.items():
         field = format.settings.wire.get(name, name)
-        yield f"{renamed.get(field, field)}: {_shortened(value)}"
+        places = (renamed.get(field, field), *format.field_paths.places.get(f"Request.{name}", ()))
+        values = {place: resolve(body, f"/{place}")[1] for place in places}
+        place, written = next(((each, value) for each, value in values.items() if value is not ABSENT), (field, value))
+        yield f"{place}: {_shortened(written)}"
 
 
 def _group_line(group: LossGroup) -> str:

@@ -10,6 +10,7 @@ from formatbridge.convert.body_changes import BodyChanges, NewItem, prefixes
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.pointers import escape, to_snake
 from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import resolve
 
 _ABSENT = object()
 
@@ -18,13 +19,15 @@ class Patch:
     """Applies the differences between two bodies to a third, and records where."""
 
     def __init__(self, raw: JsonObject) -> None:
+        self._raw = raw
         self.changes = BodyChanges(raw)
         """Removed, moved and new items of lists, which ``apply`` leaves in their places so that pointers stay valid."""
         self._changed: set[str] = set()
         self._above: set[str] = set()
         self._replaced: set[str] = set()
         self._moved: set[str] = set()
-        self._new: set[str] = set()
+        self._written: dict[str, dict[int, int | NewItem]] = {}
+        """The pointer of a list of the caller: indexes as the encoder writes the list, and the items of the caller, or new ones."""
 
     def note(self, path: str) -> None:
         """Record a pointer at which another value than that of the caller is written."""
@@ -57,9 +60,22 @@ class Patch:
         """Return whether a pointer is at, above or below a changed value, or at a moved item."""
         return path in self._moved or path in self._above or not self._changed.isdisjoint(prefixes(path))
 
-    def concerns_addition(self, path: str) -> bool:
-        """Return whether a pointer into the body of the encoder is in a new item, or at, above or below a changed value."""
-        return self.concerns(path) or not self._new.isdisjoint(prefixes(path))
+    def pointer_of_addition(self, pointer: str) -> str | None:
+        """Return the pointer, after the changes, of an addition to the encoder's body; None if the body of the caller does not get it."""
+        path = ""
+        steps = pointer.split("/")[1:]
+        for depth, step in enumerate(steps, 1):
+            if path not in self._written:
+                value = resolve(self._raw, path)[1]
+                path += f"/{_key_in(value, step) if isinstance(value, dict) else step}"
+                continue
+            item = self._written[path].get(int(step))
+            if item is None:
+                return None
+            if isinstance(item, NewItem):
+                return "/".join([self.changes.pointer_of(item, path), *steps[depth:]])
+            path += f"/{item}"
+        return self.changes.pointer(path) if self.concerns(path) else None
 
     def apply(self, raw: Any, before: Any, after: Any, path: str) -> Any:
         """Return ``raw`` with the changes from ``before`` to ``after``; the same object if there are none."""
@@ -83,11 +99,11 @@ class Patch:
         for item in items:
             if item.raw is None:
                 order.append(NewItem(item.after))
-                self._new.add(f"{path}/{item.index}")
                 self._above.update(prefixes(path))
             else:
                 order.append(item.raw)
                 result[item.raw] = self.apply(raw[item.raw], item.before, item.after, f"{path}/{item.raw}")
+        self._written[path] = {item.index: placed for item, placed in zip(items, order, strict=True)}
         if order != [*range(len(raw))]:
             kept = [index for index in order if isinstance(index, int)]
             for index in {*range(len(raw))} - {*kept}:
@@ -99,8 +115,7 @@ class Patch:
     def _apply_to_object(self, raw: JsonObject, before: JsonObject, after: JsonObject, path: str) -> JsonObject:
         result, count = dict(raw), len(self._changed)
         for key in [*before, *(key for key in after if key not in before)]:
-            # ``name``: the key as the caller has it. Gemini's servers also read keys in snake_case.
-            name = key if key in raw or to_snake(key) not in raw else to_snake(key)
+            name = _key_in(raw, key)
             below = f"{path}/{escape(name)}"
             if key not in after:
                 unwritten = _unwritten(raw.get(name), before[key], below)
@@ -116,6 +131,11 @@ class Patch:
                 result[name] = after[key]
                 self.note(below)
         return result if len(self._changed) > count else raw
+
+
+def _key_in(raw: JsonObject, key: str) -> str:
+    """Return a key as an object of the caller has it. Gemini's servers also read keys in snake_case."""
+    return key if key in raw or to_snake(key) not in raw else to_snake(key)
 
 
 def _unwritten(raw: Any, before: Any, path: str) -> list[Item] | None:

@@ -107,18 +107,23 @@ class _Adaptation:
         unread += self._excluded_settings()
         changes = self._patch.changes
         changes.remove(loss.path for loss in unread if loss.path and not self._patch.concerns(loss.path))
-        changes.remove(self._nested_fields(losses))
-        body = _changed(body, changes)
-        noted = Ledger(_changed(self._raw, changes), self._format.field_paths)
+        changes.remove([*self._nested_fields(losses), *self._items_of_reasoning(losses)])
+        field = self._field
+        can_insert = instruction is not None and isinstance(body[field], list) and not self._patch.replaces(f"/{field}")
+        if instruction is not None and can_insert:
+            pointer = changes.insert(f"/{field}", body[field], instruction, lambda each: each.get("role") in _INSTRUCTING)
+            losses.added(pointer, instruction, MENTIONS_JSON)
+        body, before = _changed(body, changes), _changed(self._raw, changes)
+        noted = Ledger(before, self._format.field_paths)
         noted.dialect = rules
         if rules is not None:  # after the removal of values, because this moves parts of messages
             body = self._without_needless_choice(body)
             body = _with_fields_of_server(body, self._format, self._for_server, rules, noted)
-        self._report(body, losses)
+        self._report(body, before, losses)
         if rules is not None:
-            body = drop_unread_fields(body, self._raw, self._request, self._format_of_server, noted)
+            body = drop_unread_fields(body, before, self._request, self._format_of_server, noted)
         _include(losses, noted, body, changes.original)
-        return body if instruction is None else _with_instruction(body, instruction, self._field, losses)
+        return body if instruction is None or can_insert else _with_instruction(body, instruction, field, losses)
 
     def _nested_fields(self, losses: Ledger) -> list[str]:
         """Return the pointers of fields below others that the server rejects; note them."""
@@ -130,6 +135,23 @@ class _Adaptation:
                 continue  # each of its items is in the report
             node = ir.Opaque(format=self._format.name, raw=resolve(self._raw, pointer)[1], src=pointer)
             losses.dropped(node, code="rejected_by_server")
+        return pointers
+
+    def _items_of_reasoning(self, losses: Ledger) -> list[str]:
+        """Return the pointers of list items that only a model that reasons accepts; note them."""
+        if self._facts is None or self._facts.reasoning != "none":
+            return []
+        lists = {field: self._raw.get(field) for field in self._format.reasoning_items}
+        pointers = [
+            f"/{field}/{index}"
+            for field, items in lists.items()
+            for index, item in enumerate(items if isinstance(items, list) else ())
+            if item == self._format.reasoning_items[field]
+        ]
+        code = "no_reasoning"
+        losses.include(
+            Loss(pointer, "dropped", "info", code, REASONS[code], resolve(self._raw, pointer)[1]) for pointer in pointers
+        )
         return pointers
 
     def _with_differences(self, adapted: JsonObject) -> JsonObject:
@@ -187,9 +209,11 @@ class _Adaptation:
         """Return whether a loss is in a field with a setting of reasoning, of any server."""
         return loss.path != "" and loss.path.split("/")[1] in self._reasoning_fields
 
-    def _report(self, body: JsonObject, losses: Ledger) -> None:
-        """Note the losses and the additions that concern the body. The encoder also notes values that the body still has."""
-        before = _changed(self._raw, self._patch.changes)
+    def _report(self, body: JsonObject, before: JsonObject, losses: Ledger) -> None:
+        """Note the losses and the additions that concern the body. The encoder also notes values that the body still has.
+
+        ``before``: the body of the caller with removed, moved and new items only.
+        """
 
         def differs(path: str) -> bool:
             path = self._patch.changes.pointer(path)
@@ -199,8 +223,9 @@ class _Adaptation:
             loss for loss in self._noted.losses if loss.code in _OF_TARGET or self._patch.concerns(loss.path) or differs(loss.path)
         )
         for addition in self._noted.additions(self._for_server):
-            if self._patch.concerns_addition(addition.path):
-                losses.added(addition.path, addition.value, addition.why)
+            path = self._patch.pointer_of_addition(addition.path)
+            if path is not None:
+                losses.added(path, addition.value, addition.why)
 
 
 def _without_history(format: FormatSpec) -> FormatSpec:

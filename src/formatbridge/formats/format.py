@@ -349,6 +349,8 @@ class FormatSpec:
     """Groups of request fields that set the same on different servers."""
     server_requests: ServerRequests | None = None
     """How a request gets the fields that one server reads; None: every server of the format reads the same ones."""
+    reasoning_items: Mapping[str, str] = field(default_factory=dict)
+    """Fields of a request with a list to the item that only a model that reasons accepts."""
     smallest_budget: int | None = None
     """The smallest budget for reasoning in tokens; None: the amount of reasoning is an effort."""
     excludes_reasoning: Callable[[ir.Request], bool] = _never

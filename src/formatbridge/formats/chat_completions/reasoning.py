@@ -512,8 +512,12 @@ def read_config_fields(body: JsonObject) -> Iterator[tuple[str, Any, str, Any]]:
 
 def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
     """Encode the reasoning settings of a request as ``reasoning_effort``, or in the field that the server reads instead."""
-    if losses.dialect is not None and losses.dialect.reasoning_control is not None:
-        return encode_reasoning_control(config, losses.dialect.reasoning_control, losses)
+    control = losses.dialect.reasoning_control if losses.dialect is not None else None
+    # OpenAI's server never returns reasoning, so hiding it is no loss there.
+    if config.show == "hide" and losses.dialect is not None and control != "reasoning":
+        losses.dropped(config, "show", severity="info")
+    if control is not None:
+        return encode_reasoning_control(config, control, losses)
     # OpenAI's server has an effort only (official SDK, ``ReasoningEffort``). A budget becomes the nearest effort.
     drop_unheld(config, losses)
     effort = encode_effort(config, losses)

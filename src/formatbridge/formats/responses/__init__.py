@@ -22,7 +22,7 @@ from formatbridge.formats.responses.models import decode_models, encode_models
 from formatbridge.formats.responses.recognition import DETECTION, event_text, recognizes_error, recognizes_event
 from formatbridge.formats.responses.request import decode_request, encode_request
 from formatbridge.formats.responses.response import FINISH, decode_response, encode_response, failure_of, mark_unfinished
-from formatbridge.formats.responses.settings import SETTINGS
+from formatbridge.formats.responses.settings import ENCRYPTED_CONTENT, SETTINGS
 from formatbridge.formats.responses.stream_decoder import StreamDecoder
 from formatbridge.formats.responses.stream_encoder import StreamEncoder
 from formatbridge.formats.responses.stream_fold import fold_stream, response_path, unfold_stream
@@ -72,6 +72,7 @@ RESPONSES = FormatSpec(
         ),
     ),
     detection=DETECTION,
+    reasoning_items={"include": ENCRYPTED_CONTENT},
     content_fields={"request": "input", "response": "output", "models": "data"},
     decode_request=decode_request,
     encode_request=encode_request,

@@ -120,12 +120,17 @@ def _adapt_reasoning(
     if adapted is None:
         return None
     adapted = _with_known_effort(adapted, facts, losses)
-    return _with_allowed_budget(adapted, facts, losses) if _has_budgets(spec) else adapted
+    return _with_allowed_budget(adapted, facts, losses) if _has_budgets(spec) or _reads_budgets(spec) else adapted
 
 
 def _has_budgets(spec: FormatSpec) -> bool:
     """Return whether a request has a budget, instead of an effort that the server translates to one."""
     return spec.smallest_budget is not None or (spec.dialect is not None and spec.dialect.reasoning_control == "enable_thinking")
+
+
+def _reads_budgets(spec: FormatSpec) -> bool:
+    """Return whether a server reads a budget or an effort, which it translates to a budget."""
+    return spec.dialect is not None and spec.dialect.reasoning_control in ("reasoning", "thinking_or_effort")
 
 
 def _drop_config(config: ir.ReasoningConfig, code: str, losses: Ledger) -> None:

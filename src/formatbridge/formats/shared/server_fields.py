@@ -92,10 +92,18 @@ def _joined_turns(messages: list[JsonObject]) -> list[JsonObject]:
         if last.get("role") != message.get("role") or message.get("role") not in ("user", "assistant"):
             joined.append(message)
             continue
-        calls = [*(last.get("tool_calls") or ()), *(message.get("tool_calls") or ())]
-        content = [*_parts_of(last), *_parts_of(message)]
-        joined[-1] = last | message | {"content": content or None} | ({"tool_calls": calls} if calls else {})
+        others = {
+            key: _joined(last[key], value) for key, value in message.items() if last.get(key) and key not in ("role", "content")
+        }
+        joined[-1] = last | message | {"content": [*_parts_of(last), *_parts_of(message)] or None} | others
     return joined
+
+
+def _joined(first: Any, second: Any) -> Any:
+    """Join a field of two messages: calls, or texts of reasoning, between which is a blank line."""
+    if isinstance(first, list) and isinstance(second, list):
+        return [*first, *second]
+    return f"{first}\n\n{second}" if isinstance(first, str) and isinstance(second, str) else second or first
 
 
 def _parts_of(message: JsonObject) -> list[Any]:
@@ -123,7 +131,7 @@ def drop_unread_fields(body: JsonObject, before: JsonObject, request: ir.Request
     result = {key: value for key, value in body.items() if key not in unread} if unread else body
     for field in sorted(unread):
         rule = rule_of_setting(field)
-        if before[field] is not None and not rule.is_neutral(before[field]):
+        if before[field] not in (None, [], {}) and not rule.is_neutral(before[field]):
             losses.dropped(request, field, code_of(names[field], rules), severity=rule.severity)
     if rules.counted_logprobs and result.get("logprobs") is False:
         result = {key: value for key, value in result.items() if key != "logprobs"}

@@ -198,7 +198,8 @@ def encode_effort(config: ir.ReasoningConfig, losses: Ledger) -> ir.Effort | Non
         (each for each in order if each in efforts and each != "none"),
         key=lambda each: abs(order.index(each) - order.index(effort)),
     )
-    losses.changed(config, "effort" if config.effort is not None else "mode", accepted, "unsupported_by_server")
+    name = next(each for each in ("effort", "mode", "budget") if getattr(config, each) is not None)
+    losses.changed(config, name, accepted, "unsupported_by_server")
     return accepted
 
 
