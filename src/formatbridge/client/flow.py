@@ -173,8 +173,8 @@ class CallDeadline:
 def _shorter(limit: float | None, seconds: float | None) -> float | None:
     if seconds is None:
         return limit
-    least = 0.001  # 0 means "do not wait" in the libraries
-    return max(least, seconds if limit is None else min(limit, seconds))
+    minimum = 0.001  # 0 means "do not wait" in the libraries
+    return max(minimum, seconds if limit is None else min(limit, seconds))
 
 
 def timeout_error(kind: TimeoutKind, phase: Any) -> APITimeoutError:

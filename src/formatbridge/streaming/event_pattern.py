@@ -27,12 +27,12 @@ _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 class EventPattern:
     """The bytes around the text of an event. ``frame_end``: the end of its frame, if the pattern includes the frame."""
 
-    __slots__ = ("_end", "_first", "_head", "_least", "_padded_end", "_tail", "_varying", "has_usage")
+    __slots__ = ("_end", "_first", "_head", "_min_length", "_padded_end", "_tail", "_varying", "has_usage")
 
     def __init__(self, head: bytes, tail: bytes, frame_end: bytes = b"") -> None:
         self._head = head
         self._tail = tail
-        self._least = len(head) + len(tail) + 2
+        self._min_length = len(head) + len(tail) + 2
         self._end = b"}" + frame_end
         self._padded_end = b" }" + frame_end
         self.has_usage = _USAGE in head or _USAGE in tail
@@ -45,8 +45,8 @@ class EventPattern:
     def of(cls, data: bytes, text: str) -> EventPattern | None:
         """Return the pattern of an event whose text is known; None unless the JSON string of the text occurs exactly once.
 
-        The string is as most servers write it, with characters outside ASCII unchanged or all escaped. A later event gives the pattern if
-        another escape is in the text of this one.
+        The string is as most servers write it, with characters outside ASCII unchanged or all escaped. If this text has another escape, a
+        later event without one becomes the pattern.
         """
         if not text or len(data) > _LONG:
             return None
@@ -69,7 +69,7 @@ class EventPattern:
             literal = self._find(data)
             if literal is None:
                 return None
-        elif len(data) >= self._least and data.startswith(self._head) and data.endswith(self._tail):
+        elif len(data) >= self._min_length and data.startswith(self._head) and data.endswith(self._tail):
             literal = data[len(self._head) : len(data) - len(self._tail)]
         else:
             return None
@@ -112,7 +112,7 @@ class EventPattern:
 
 
 def _read(literal: bytes) -> str | None:
-    """Parse a JSON string. None if it is none, or has white space around it, because a line break would end the line of the event."""
+    """Parse a JSON string; return None for other bytes, and for white space around it, because a line break would end the event's line."""
     if literal[:1] != b'"' or literal[-1:] != b'"':
         return None
     try:

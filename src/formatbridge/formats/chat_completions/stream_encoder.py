@@ -41,34 +41,38 @@ _END = encode_event(DONE)
 
 
 class _Choice:
-    """The state of a choice until its end.
-
-    ``envelopes``: the bytes before and after the text in the deltas of each part. ``media``: the pieces of data and of transcript of each
-    open medium. ``reasoning``: the text of each open reasoning part. ``not_in_details``: reasoning that was sent as text alone.
-    ``ended``: reasoning that a token may still sign, with its number. ``unsigned``: tokens that arrived after other details. ``details``,
-    ``images``: how many were sent. ``is_signed``: the message has a token. ``texts``: the parts that are text. ``separators``: the blank
-    lines between them.
-    """
+    """The state of a choice until its end."""
 
     def __init__(self) -> None:
         self.calls: dict[int, int] = {}
         self.envelopes: dict[int, tuple[bytes, bytes]] = {}
+        """The bytes before and after the text in the deltas of each part."""
         self.parts: dict[int, ir.Part] = {}
         self.citations: list[ir.Citation] = []
         self.media: dict[int, tuple[list[str], list[str]]] = {}
+        """The pieces of data and of transcript of each open medium."""
         self.latest_reasoning: int | None = None
         self.reasoning: dict[int, list[str]] = {}
+        """The text of each open reasoning part."""
         self.tokens: dict[int, ir.Signature] = {}
         self.not_in_details: ir.Reasoning | None = None
+        """Reasoning that was sent as text alone."""
         self.ended: tuple[int, ir.Reasoning] | None = None
-        self.unsigned: list[ir.Signature] = []
+        """Reasoning that a token may still sign, with its number."""
+        self.undelivered: list[ir.Signature] = []
+        """Tokens that arrived after other details."""
         self.details = 0
+        """How many details were sent."""
         self.images = 0
+        """How many images were sent."""
         self.audio: AudioJoiner | None = None
         self.has_refusal = False
         self.is_signed = False
+        """Whether the message has a token."""
         self.texts: set[int] = set()
+        """The numbers of the parts that are text."""
         self.separators = TextSeparators()
+        """The blank lines between the texts."""
 
 
 class StreamEncoder:
@@ -107,7 +111,7 @@ class StreamEncoder:
 
     def undelivered_tokens(self) -> list[ir.TokenLogprob | ir.Signature]:
         """Return the tokens of reasoning after which other details were sent; those of texts have a separate field."""
-        return [token for choice in self._choices.values() for token in choice.unsigned]
+        return [token for choice in self._choices.values() for token in choice.undelivered]
 
     # The response as a whole.
 
@@ -273,7 +277,7 @@ class StreamEncoder:
         number, part = choice.ended or (-1, None)
         is_in_details = choice.not_in_details is None
         if part is None or number != event.index or (is_in_details and (part.id is None or event.signature.kind == "thinking")):
-            choice.unsigned.append(event.signature)
+            choice.undelivered.append(event.signature)
             return b""
         whole = replace(part, signature=event.signature)
         details = encode_answer_reasoning([whole], null_ledger(), self._options).get("reasoning_details", [])

@@ -33,7 +33,7 @@ from formatbridge.streaming.replay import DELTA_FIELDS
 # Source: the official SDK, ``ResponseInputImage.detail`` and ``ResponseInputFile.detail``.
 _DETAILS = frozenset({"auto", "low", "high", "original"})
 _FILE_DETAILS = frozenset({"auto", "low", "high"})
-# Source: the official SDK, ``PromptCacheBreakpoint.ttl``: "The minimum lifetime". Anthropic's become the next longer ones.
+# Source: the official SDK, ``PromptCacheBreakpoint.ttl``: "The minimum lifetime". Anthropic's lifetimes become the next longer ones.
 _TTLS = {None: None, "5m": "30m", "1h": "12h", "30m": "30m", "12h": "12h"}
 
 _CACHE_FIELDS = {"prompt_cache_breakpoint": frozenset({"ttl"}), "cache_control": frozenset({"type", "ttl"})}
@@ -99,7 +99,7 @@ def _with_cache_field(known: frozenset[str], mark: ir.CacheMark | None) -> froze
 
 def mark_last_part(parts: list[ir.Part], raw: JsonObject, src: str, known: frozenset[str]) -> frozenset[str]:
     """Move the cache mark of a message to its last part, where it takes effect. Returns ``known`` and the field of the mark."""
-    # Callers of compatible servers set Anthropic's field on a message, where it means its end (fixture cache_marks_borrowed).
+    # Callers of compatible servers set Anthropic's field on a message; it marks the end of the message (fixture cache_marks_borrowed).
     mark, last = decode_cache(raw, src), parts[-1] if parts else None
     if mark is None or not isinstance(last, ir.Text | ir.Media) or last.cache is not None:
         return known

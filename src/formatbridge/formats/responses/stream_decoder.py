@@ -76,8 +76,8 @@ def is_error_event(raw: JsonObject) -> bool:
 
 _LIST_KEYS = ("summary", "content")
 _TEXT_KEYS = ("arguments", "input", "code")
-_NOT_EMITTED = {"id": ..., "status": ...}
-"""Fields that may differ in the last event, because they are not emitted."""
+_UNCOMPARED = {"id": ..., "status": ...}
+"""Fields that are not compared with the last event (``...``), because they are not emitted."""
 
 
 def summarize_done_item(raw: JsonObject, slots: Iterable[Slot]) -> JsonObject:
@@ -93,7 +93,7 @@ def summarize_done_item(raw: JsonObject, slots: Iterable[Slot]) -> JsonObject:
     for slot in slots:
         emitted_length, emitted_annotations = emitted_length + slot.length, emitted_annotations + slot.annotations
     has_longer_deltas = emitted_length > done_length or emitted_annotations > annotations
-    return out | _NOT_EMITTED | (dict.fromkeys((*_LIST_KEYS, *_TEXT_KEYS), ...) if has_longer_deltas else {})
+    return out | _UNCOMPARED | (dict.fromkeys((*_LIST_KEYS, *_TEXT_KEYS), ...) if has_longer_deltas else {})
 
 
 def _summarize(value: Any, depth: int = 8) -> Any:
@@ -249,9 +249,9 @@ class StreamDecoder:
         for at, item_raw in enumerate(output):
             item = self._items.find_repeated(item_raw, at)
             if not item.is_closed:
-                self._take_waiting(item)
+                self._emit_waiting_item(item)
                 self._close(item, item_raw)
-                self._release_waiting()
+                self._emit_waiting_items()
             elif item.done_shape is not None:
                 self._add_missing(item, item_raw)
         # The output may omit items, or be empty (fixture text_empty_output). These close with the content of their events.
@@ -309,7 +309,7 @@ class StreamDecoder:
         item = self._items.find(raw, done.get("id"), item_type(done))
         if not item.is_closed and self._may_close(item, done):
             self._close_as_done(item, done)
-            self._release_waiting()
+            self._emit_waiting_items()
         elif not item.is_closed:
             item.waiting.append((None, raw))
 
@@ -322,12 +322,12 @@ class StreamDecoder:
         item.done_shape = summarize_done_item(raw, item.slots.values())
         self._close(item, raw)
 
-    def _release_waiting(self) -> None:
+    def _emit_waiting_items(self) -> None:
         """Decode the events that waited until the messages before theirs were complete."""
         while (item := self._items.first_open_message()) is not None and item.waiting:
-            self._take_waiting(item)
+            self._emit_waiting_item(item)
 
-    def _take_waiting(self, item: Item) -> None:
+    def _emit_waiting_item(self, item: Item) -> None:
         waiting, item.waiting = item.waiting, []
         for slot, raw in waiting:
             if slot is None and not item.is_closed:
@@ -340,7 +340,7 @@ class StreamDecoder:
         if not item.is_closed:
             item.length = text_length(item)
             self._emitter.close(item)
-            self._release_waiting()
+            self._emit_waiting_items()
 
     def _add_missing(self, item: Item, raw: JsonObject) -> None:
         """Emit the content of a done item that only the last event has."""

@@ -1,4 +1,4 @@
-"""JSON mode: the instruction that replaces it, and the word that OpenAI's servers require in a conversation with it."""
+"""JSON mode: the instruction that replaces it, and the word "JSON", which OpenAI's servers require in the messages of such a request."""
 
 from __future__ import annotations
 
