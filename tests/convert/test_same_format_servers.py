@@ -867,3 +867,132 @@ def test_a_model_without_reasoning_gets_no_request_for_its_tokens(reasoning: dic
     assert {loss.path: loss.severity for loss in converted.losses} == {"/include/0": "info"} | (
         {"/reasoning/effort": "lossy"} if reasoning else {}
     )
+
+
+def _turn(role: str, text: str) -> dict[str, Any]:
+    return {"role": role, "content": text}
+
+
+def test_turns_with_the_same_text_keep_their_places() -> None:
+    """Users of agents write "continue" more than once."""
+    turns = [_turn("user", "continue"), _turn("user", "continue"), _turn("assistant", "Done."), _turn("user", "continue")]
+    messages = [turns[0], _turn("system", "Be brief."), *turns[1:]]
+    image = {"role": "user", "content": [{"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}]}
+
+    moved = _convert({"max_tokens": 9, "messages": messages}, "vertex", "messages")
+    dropped = _convert({"max_tokens": 9, "messages": [image, *turns[1:]]}, "bedrock", "messages")
+
+    assert moved.body["messages"] == turns
+    assert [(loss.path, loss.code) for loss in moved.losses] == [("/messages/1", "moved")]
+    assert dropped.body["messages"] == turns[1:]
+
+
+@pytest.mark.parametrize("part", [{"text": ""}, {"unknown": {"value": 1}}])
+def test_model_turns_around_a_turn_that_the_encoder_does_not_write_stay(part: dict[str, Any]) -> None:
+    """The encoder joins the two model turns."""
+    call = {"functionCall": {"id": "c1", "name": "get_time", "args": {}}}
+    contents = [
+        {"role": "user", "parts": [{"text": "Hello"}]},
+        {"role": "model", "parts": [{"text": "One moment."}]},
+        {"role": "user", "parts": [part]},
+        {"role": "model", "parts": [call]},
+        {"role": "user", "parts": [{"functionResponse": {"id": "c1", "name": "get_time", "response": {"output": "noon"}}}]},
+    ]
+
+    converted = _convert({"contents": contents}, "vertex", "generate_content")
+
+    assert converted.body["contents"][:3] == contents[:3]
+    assert converted.body["contents"][3]["parts"] == [{"functionCall": {"name": "get_time", "args": {}}}]
+    assert list(converted.additions) == []
+
+
+def test_an_unknown_part_stays_in_its_message() -> None:
+    unknown = {"role": "user", "content": [{"type": "pdf_url", "pdf_url": "https://example.com/a.pdf"}]}
+    mixed = [{"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}, {"type": "mystery"}]
+
+    apart = _chat({"messages": [{"role": "user", "content": mixed[:1]}, _turn("assistant", "Nice."), unknown]}, "ollama")
+    together = _chat({"messages": [{"role": "user", "content": mixed}]}, "ollama")
+
+    assert apart.body["messages"][1:] == [_turn("assistant", "Nice."), unknown]
+    assert together.body["messages"][0]["content"] == mixed[1:]
+    assert [loss.path for loss in together.losses] == ["/messages/0/content/0"]
+
+
+@pytest.mark.parametrize("server", ["lmstudio", "perplexity", "minimax", "zhipu"])
+def test_json_mode_does_not_change_the_conversation(server: str) -> None:
+    messages = [{"role": "user", "content": [{"type": "text", "text": "Hello", "unknown": 1}, {"type": "mystery"}], "other": 2}]
+
+    converted = _chat({"messages": messages, "response_format": {"type": "json_object"}}, server)
+
+    assert converted.body["messages"] == messages
+
+
+def test_the_instruction_for_json_is_added_once() -> None:
+    audio = {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}}
+    schema = {"type": "json_schema", "json_schema": {"name": "n", "schema": _SCHEMA}}
+    parts = [audio, {"type": "text", "text": "What do I hear?"}]
+
+    converted = _chat({"messages": [{"role": "user", "content": parts}, _USER], "response_format": schema}, "deepseek")
+
+    assert [addition.path for addition in converted.additions] == ["/messages/0"]
+    assert "JSON" in converted.body["messages"][0]["content"]
+
+
+@pytest.mark.parametrize("server", ["mistral", "qwen", "llamacpp", "minimax"])
+def test_a_budget_for_a_model_with_efforts_is_one_loss(server: str) -> None:
+    body = {"model": "m", "messages": [_USER], "thinking": {"type": "enabled", "budget_tokens": 3000}}
+    target = fb.Target("chat_completions", dialect=server, model=fb.ModelFacts(reasoning="effort"))
+
+    converted = fb.convert_request(body, source="chat_completions", target=target)
+
+    assert [loss.path for loss in converted.losses] == ["/thinking/budget_tokens"]
+
+
+@pytest.mark.parametrize(
+    ("server", "setting", "written"),
+    [
+        ("huggingface", {"stop": ["a", "b", "c", "d", "e"]}, {"stop": ["a", "b", "c", "d"]}),
+        (
+            "zhipu",
+            {"tools": [{"type": "web_search"}], "tool_choice": "required"},
+            {"tools": [{"type": "web_search"}], "tool_choice": "auto"},
+        ),
+    ],
+)
+def test_a_reported_change_of_a_setting_is_in_the_body(server: str, setting: dict[str, Any], written: dict[str, Any]) -> None:
+    """Also if no server of the format would get the value of the caller."""
+    converted = _chat(setting, server)
+
+    assert _settings(converted) == written
+    assert [(loss.before, loss.after) for loss in converted.losses] == [
+        (value, written[key]) for key, value in setting.items() if written[key] != value
+    ]
+
+
+def test_a_tool_choice_without_its_tools_is_a_loss() -> None:
+    converted = _chat({"tools": [{"type": "web_search"}], "tool_choice": "required"}, "groq")
+
+    assert _settings(converted) == {}
+    assert {loss.path for loss in converted.losses} == {"/tools/0", "/tool_choice"}
+
+
+def test_a_renamed_tool_keeps_its_other_fields() -> None:
+    tool = {"type": "function", "function": {"name": "1f", "unknown": 1, "parameters": _SCHEMA}, "other": 2}
+
+    converted = _chat({"tools": [tool]}, "moonshot")
+
+    (written,) = converted.body["tools"]
+    assert (written["other"], written["function"]["unknown"]) == (2, 1)
+    assert [loss.path for loss in converted.losses] == ["/tools/0/function/name"]
+
+
+def test_joined_turns_of_a_user_lose_only_the_part_that_the_server_does_not_read() -> None:
+    """The encoder joins the turns around a system message that moves."""
+    image = {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}
+    first: dict[str, Any] = {"role": "user", "content": [{"type": "text", "text": "Hello", "unknown": 1}, image], "other": 2}
+    last = {"role": "user", "content": "And now?", "other": 3}
+
+    converted = _convert({"max_tokens": 9, "messages": [first, _turn("system", "Be brief."), last]}, "bedrock", "messages")
+
+    assert converted.body["messages"] == [first | {"content": first["content"][:1]}, last]
+    assert {loss.path for loss in converted.losses} == {"/messages/1", "/messages/0/content/1"}

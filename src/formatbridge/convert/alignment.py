@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
-from difflib import SequenceMatcher
-from itertools import pairwise
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
+from formatbridge.convert.origins import Origins
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.pointers import to_snake
 
@@ -27,47 +26,231 @@ class Item:
     """The item for the server; None if it stays as it is."""
 
 
-def aligned(raw: list[Any], before: list[Any], after: list[Any], *, is_tools: bool) -> list[Item] | None:
+@dataclass(slots=True)
+class _Group:
+    """Items that belong together: those of the caller, and those in which the encoder writes their texts."""
+
+    raw: list[int] = field(default_factory=list)
+    before: list[int] = field(default_factory=list)
+    after: list[int] = field(default_factory=list)
+
+
+def aligned(raw: list[Any], before: list[Any], after: list[Any], path: str, origins: Origins) -> list[Item] | None:
     """Return the items of the list for the server in their order; None if it cannot be decided which items of the caller they are.
 
-    Items stay in the order of the caller if the two lists of the encoder have the same items. ``is_tools``: names are unique, and items may
-    come from other fields.
+    ``path``: the pointer of the list. Items stay in the order of the caller, unless the encoder orders or joins them for this server.
     """
-    sources = _written_as(raw, before, is_tools=is_tools)
-    if sources is None:
+    sources = [origins.indexes(item, path) for item in before]
+    targets = [origins.indexes(item, path) for item in after]
+    label = _tool_label if path == "/tools" else _kind
+    others = _Others(raw, before, after, label)
+    if not others.link(sources, targets):
         return None
-    links = _links(before, after, is_tools=is_tools)
-    unwritten = sorted({*range(len(raw))} - {index for indexes in sources.values() for index in indexes})
+    groups = _groups(len(raw), sources, targets)
+    unwritten = [group.raw[0] for group in groups if not group.before and not group.after]
+    written = {repr(value) for item in before for value in _values(item)}
+    if any(
+        not origins.has_texts(f"{path}/{index}") and not written.isdisjoint(map(repr, _values(raw[index]))) for index in unwritten
+    ):
+        return None  # the encoder may have joined it with another item
+    of_item = {index: group for group in groups for index in group.after}
     placed: list[tuple[int, Item]] = []
     for index, item in enumerate(after):
-        source = links.get(index)
-        if source is not None:
-            items = _placed(sources.get(source, []), index, before[source], item)
-        elif _has(raw, unwritten, item):
-            items = []
-        else:  # an item that is new, or that the caller has in another form
-            items = [(-1, Item(None, index, after=item))] if is_tools or not unwritten else None
-        if items is None:
-            return None
-        placed += items
-    # What is left out and not from the caller's list is another form of one of its items, or comes from another field.
-    if not is_tools and any(source not in sources and source not in links.values() for source in range(len(before))):
-        return None
-    if [links.get(index) for index in range(len(after))] == [*range(len(before))]:
+        group = of_item.get(index)
+        if group is None:
+            if index in others.new and not any(covers(raw[other], item) for other in unwritten):
+                placed.append((-1, Item(None, index, after=item)))
+        elif index == group.after[0]:
+            is_patched = all(_kind(raw[one]) == _kind(before[each]) for one in group.raw for each in group.before)
+            placed += _placed(group, raw, before, after, path, origins) if is_patched else _replaced(group, after)
+    in_order = [group.after for group in groups if group.after] == sorted(group.after for group in groups if group.after)
+    by_source = sorted((group for group in groups if group.before and group.after), key=lambda group: group.before[0])
+    is_reordered = [group.after[0] for group in by_source] != sorted(group.after[0] for group in by_source)
+    is_joined = any(group.after and len(group.before) != len(group.after) for group in groups)
+    if not in_order and not (others.new or is_reordered or is_joined):
         placed.sort(key=lambda each: each[0])
     return _with_unwritten(placed, unwritten)
 
 
-def _placed(sources: list[int], index: int, before: Any, after: Any) -> list[tuple[int, Item]] | None:
-    """Return the items of the caller for one item for the server, each with its index in the list of the caller; None if it is unknown.
+class _Others:
+    """Links the items without an origin: those of the caller without a text that the encoder keeps, and those of the encoder alone."""
 
-    ``sources``: their indexes in the list of the caller, several if the encoder has joined them.
+    def __init__(self, raw: list[Any], before: list[Any], after: list[Any], label: Callable[[Any], Hashable]) -> None:
+        self._raw, self._before, self._after, self._label = raw, before, after, label
+        self.new: set[int] = set()
+        """The indexes of the items for the server that are new."""
+
+    def link(self, sources: list[set[int]], targets: list[set[int]]) -> bool:
+        """Add the indexes of items of the caller to empty sets of both; return whether this is certain."""
+        known = {index for indexes in (*sources, *targets) for index in indexes}
+        raw = [index for index in range(len(self._raw)) if index not in known]
+        # A result may be an item of another kind, which has its call in common with the one of the caller.
+        for common in (_call, self._label):
+            of_raw = _grouped(self._raw, (index for index in raw if not any(index in indexes for indexes in sources)), common)
+            of_before = _grouped(self._before, (index for index, indexes in enumerate(sources) if not indexes), common)
+            for key in of_raw.keys() & of_before.keys() - ({None} if common is _call else set()):
+                pairs = _paired([self._raw[index] for index in of_raw[key]], [self._before[index] for index in of_before[key]])
+                if pairs is None:
+                    return False
+                for index, source in pairs:
+                    sources[of_before[key][source]] = {of_raw[key][index]}
+        written = {index for indexes in targets for index in indexes}
+        old = _grouped(self._before, (index for index, indexes in enumerate(sources) if indexes.isdisjoint(written)), self._label)
+        new = _grouped(self._after, (index for index, indexes in enumerate(targets) if not indexes), self._label)
+        for label, indexes in new.items():
+            links = self._links(indexes, old.get(label, []))
+            for index, source in links.items():
+                targets[index] = set(sources[source])
+            self.new.update(index for index in indexes if index not in links)
+        if self._label is _tool_label:
+            self._link_renamed(sources, targets)
+        return True
+
+    def _links(self, indexes: list[int], sources: list[int]) -> dict[int, int]:
+        """Return items for the server with those for any server that are the same, in order; equal ones first if the numbers differ."""
+        if len(indexes) == len(sources):
+            return dict(zip(indexes, sources, strict=True))
+        rest: dict[bytes, list[int]] = {}
+        for source in sources:
+            rest.setdefault(dumps(self._before[source]), []).append(source)
+        texts = {index: dumps(self._after[index]) for index in indexes}
+        links = {index: rest[text].pop(0) for index, text in texts.items() if rest.get(text)}
+        unequal = [index for index in indexes if index not in links]
+        others = [source for source in sources if source not in links.values()]
+        pairs = _paired([self._after[each] for each in unequal], [self._before[each] for each in others])
+        return links | {unequal[index]: others[source] for index, source in pairs or ()}
+
+    def _link_renamed(self, sources: list[set[int]], targets: list[set[int]]) -> None:
+        """Link new tools with those of their kind that have no tool for the server: their names have changed."""
+        written = {index for indexes in targets for index in indexes}
+        rest = [index for index, indexes in enumerate(sources) if indexes and indexes.isdisjoint(written)]
+        new = sorted(self.new)
+        if len(new) == len(rest) and [_kind(self._after[each]) for each in new] == [_kind(self._before[each]) for each in rest]:
+            for index, source in zip(new, rest, strict=True):
+                targets[index] = set(sources[source])
+                self.new.discard(index)
+
+
+def _grouped(items: list[Any], indexes: Iterable[int], label: Callable[[Any], Hashable]) -> dict[Hashable, list[int]]:
+    """Return some indexes of the items with each label."""
+    result: dict[Hashable, list[int]] = {}
+    for index in indexes:
+        result.setdefault(label(items[index]), []).append(index)
+    return result
+
+
+def _paired(items: list[Any], others: list[Any]) -> list[tuple[int, int]] | None:
+    """Return the indexes of items and of those that are the same, in order; None if this is not certain."""
+    if len(items) == len(others):
+        return [(index, index) for index in range(len(items))]
+    values, of_others = ([{*map(repr, _values(item))} for item in each] for each in (items, others))
+    pairs: list[tuple[int, int]] = []
+    for index, present in enumerate(values):
+        last = pairs[-1][1] if pairs else -1
+        same = next((each for each in range(last + 1, len(others)) if not present.isdisjoint(of_others[each])), None)
+        if same is not None:
+            pairs.append((index, same))
+    rest = [each for index, each in enumerate(values) if index not in {pair[0] for pair in pairs}]
+    of_rest = [each for index, each in enumerate(of_others) if index not in {pair[1] for pair in pairs}]
+    is_certain = all(each.isdisjoint(other) for each in rest for other in of_others) and all(
+        each.isdisjoint(other) for each in values for other in of_rest
+    )
+    return pairs if is_certain else None
+
+
+def _values(value: Any) -> Iterator[Any]:
+    """Yield the texts and numbers of a value, but for roles, types and states."""
+    if isinstance(value, dict):
+        for key, member in value.items():
+            if key not in ("role", "type", "status", "detail"):
+                yield from _values(member)
+    elif isinstance(value, list):
+        for member in value:
+            yield from _values(member)
+    elif value not in (None, "", True, False):
+        yield value
+
+
+def _groups(count: int, sources: list[set[int]], targets: list[set[int]]) -> list[_Group]:
+    """Return the groups of the items of the caller. An item of the encoder with texts of several items joins their groups."""
+    groups = [_Group([index]) for index in range(count)]
+    for indexes in (*sources, *targets):
+        joined = [groups[index] for index in sorted(indexes)]
+        for other in joined[1:]:
+            if other is not joined[0]:
+                joined[0].raw += [index for index in other.raw if index not in joined[0].raw]
+                for index in other.raw:
+                    groups[index] = joined[0]
+    for name, items in (("before", sources), ("after", targets)):
+        for index, indexes in enumerate(items):
+            if indexes:
+                getattr(groups[min(indexes)], name).append(index)
+    return [group for index, group in enumerate(groups) if group.raw.sort() is None and index == group.raw[0]]
+
+
+def _replaced(group: _Group, after: list[Any]) -> list[tuple[int, Item]]:
+    """Return the items for the server of a group, which replace those of the caller."""
+    return [(group.raw[0], Item(None, index, after=after[index])) for index in group.after]
+
+
+def _placed(
+    group: _Group, raw: list[Any], before: list[Any], after: list[Any], path: str, origins: Origins
+) -> list[tuple[int, Item]]:
+    """Return the items for the server of a group, each with the index in the list of the caller of which it takes the place."""
+    first, at = group.raw[0], group.after[0]
+    old, new = [before[index] for index in group.before], [after[index] for index in group.after]
+    if dumps(old) == dumps(new):
+        return [(source, Item(source, at)) for source in group.raw]
+    added = _replaced(group, after)
+    if not old:  # the encoder writes it for this server only
+        return [(first, Item(first, at))] if len(group.raw) == 1 and covers(raw[first], new[0]) else added
+    if len(old) == 1 and len(group.raw) == 1:
+        return [(first, Item(first, at, old[0], new[0])), *added[1:]]
+    if len(old) == len(new) == 1:
+        parts = _separated(group, old[0], new[0], path, origins)
+        return added if parts is None else [(source, Item(source, at, *pair)) for source, pair in parts.items()]
+    if len(new) == 1 and all(len(origins.indexes(item, path)) == 1 for item in old):  # only this server requires joined items
+        return [(first, Item(first, at, old[0], new[0]))]
+    return added
+
+
+def _separated(group: _Group, before: Any, after: Any, path: str, origins: Origins) -> dict[int, tuple[Any, Any]] | None:
+    """Return an item that the encoder has joined as the items of the caller, for any server and for one; None if a part is of several.
+
+    An item without a part for the server is left out.
     """
-    if dumps(before) == dumps(after):
-        return [(source, Item(source, index)) for source in sources]  # none: the caller has it in another form or in another field
-    if len(sources) == 1:
-        return [(sources[0], Item(sources[0], index, before, after))]
-    return [(sources[0], Item(None, index, after=after))] if sources else None
+    if not isinstance(before, dict) or not isinstance(after, dict):
+        return None
+    key = next((key for key, value in before.items() if isinstance(value, list)), None)
+    parts = as_list(after.get(key), before[key]) if key is not None else None
+    if key is None or parts is None:
+        return None
+    sources = [origins.indexes(part, path) for part in before[key]]
+    targets = [origins.indexes(part, path) for part in parts]
+    if len(sources) == len(targets):  # a part may have no text that the encoder keeps
+        sources, targets = (
+            [a or b for a, b in zip(sources, targets, strict=True)],
+            [b or a for a, b in zip(sources, targets, strict=True)],
+        )
+    if any(len(indexes) != 1 for indexes in (*sources, *targets)):
+        return None
+    result: dict[int, tuple[Any, Any]] = {}
+    for source in group.raw:
+        old = [part for part, indexes in zip(before[key], sources, strict=True) if indexes == {source}]
+        new = [part for part, indexes in zip(parts, targets, strict=True) if indexes == {source}]
+        if new:
+            result[source] = (before | {key: old}, after | {key: new})
+    return result
+
+
+def as_list(value: Any, parts: list[Any]) -> list[Any] | None:
+    """Return a text as the list with one text, of the type that other parts have; None for other values that are not lists."""
+    if isinstance(value, list):
+        return value
+    kind = next((part.get("type") for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)), None)
+    if value == "":
+        return []
+    return [{"type": kind, "text": value}] if kind is not None and isinstance(value, str) else None
 
 
 def _with_unwritten(placed: list[tuple[int, Item]], unwritten: list[int]) -> list[Item]:
@@ -79,113 +262,13 @@ def _with_unwritten(placed: list[tuple[int, Item]], unwritten: list[int]) -> lis
     return [item for _, item in result]
 
 
-def _has(raw: list[Any], indexes: list[int], item: Any) -> bool:
-    """Return whether one of some items of the caller has all of another item already."""
-    return any(covers(raw[index], item) for index in indexes)
-
-
-def _written_as(raw: list[Any], before: list[Any], *, is_tools: bool) -> dict[int, list[int]] | None:
-    """Return the indexes in ``raw`` of each item of ``before``: several, if the encoder has joined them; None if they cannot be decided.
-
-    Each list may have items that the other one does not have.
-    """
-    present, written = _by_kind(raw), _by_kind(before)
-    both = written.keys() & present.keys()
-    only_one = present.keys() - both and written.keys() - both
-    if any(len(present[kind]) != len(written[kind]) for kind in both) or (only_one and not is_tools):
-        return _with_common_values(raw, before)
-    return {one: [index] for kind in both for one, index in zip(written[kind], present[kind], strict=True)}
-
-
-def _by_kind(items: list[Any]) -> dict[Hashable, list[int]]:
-    """Return the indexes of the items of each kind."""
-    result: dict[Hashable, list[int]] = {}
-    for index, item in enumerate(items):
-        result.setdefault(_kind(item), []).append(index)
-    return result
-
-
-def _with_common_values(raw: list[Any], before: list[Any]) -> dict[int, list[int]] | None:
-    """Return the indexes in ``raw`` of each item of ``before`` of the same kind and with the most common values."""
-    values, written = ([{*map(repr, _values(item))} for item in items] for items in (raw, before))
-    kinds, written_kinds = ([_kind(item) for item in items] for items in (raw, before))
-    pairs: dict[int, list[int]] = {}
-    last: dict[Hashable, int] = {}
-    for index, kind in enumerate(kinds):
-        common = {at: len(values[index] & written[at]) for at, other in enumerate(written_kinds) if other == kind}
-        most = max(common.values(), default=0)
-        if most:
-            # Of several equal items, this is the one after the last one.
-            candidates = [at for at, count in common.items() if count == most]
-            at = next((at for at in candidates if at > last.get(kind, -1)), candidates[-1])
-            last[kind] = at
-            pairs.setdefault(at, []).append(index)
-    others = {*range(len(raw))} - {index for indexes in pairs.values() for index in indexes}
-    if any(not values[index].isdisjoint(written[at]) for index in others for at in range(len(before)) if at not in pairs):
-        return None  # the encoder may have written the one as the other
-    return pairs
-
-
-def _links(before: list[Any], after: list[Any], *, is_tools: bool) -> dict[int, int]:
-    """Return the index in ``before`` of each item of ``after`` that is the same item, changed or not.
-
-    Equal items come first. Next are changed items between the same equal ones, and last those of the same kind with a common value.
-    """
-    links: dict[int, int] = {}
-    old, new = [dumps(item) for item in before], [dumps(item) for item in after]
-    equal: dict[bytes, list[int]] = {}
-    for source, text in enumerate(old):
-        equal.setdefault(text, []).append(source)
-    for index, text in enumerate(new):
-        if equal.get(text):
-            links[index] = equal[text].pop(0)
-    moved = moved_indexes([*links.values()])
-    anchors = [(index, source) for index, source in links.items() if source not in moved]
-    linked = {*links.values()}
-    for (index, source), (next_index, next_source) in pairwise([(-1, -1), *anchors, (len(after), len(before))]):
-        changed = [each for each in range(index + 1, next_index) if each not in links]
-        candidates = [each for each in range(source + 1, next_source) if each not in linked]
-        if _have_same_places([before[each] for each in candidates], [after[each] for each in changed], is_tools=is_tools):
-            links.update(zip(changed, candidates, strict=True))
-            linked.update(candidates)
-    sources = [source for source in range(len(before)) if source not in linked]
-    for index in range(len(after)):
-        if index not in links:
-            same = next((each for each in sources if _is_same(before[each], after[index], is_tools=is_tools)), None)
-            if same is not None:
-                links[index] = same
-                sources.remove(same)
-    _sort_by_kind(links, [_tool_label(item) if is_tools else _kind(item) for item in before])
-    return links
-
-
-def _sort_by_kind(links: dict[int, int], kinds: list[Hashable]) -> None:
-    """Exchange links of items of one kind, of which the encoder keeps the order. ``kinds``: of the linked items."""
-    indexes_of_kind: dict[Hashable, list[int]] = {}
-    for index in sorted(links):
-        indexes_of_kind.setdefault(kinds[links[index]], []).append(index)
-    for indexes in indexes_of_kind.values():
-        links.update(zip(indexes, sorted(links[index] for index in indexes), strict=True))
-
-
-def _have_same_places(before: list[Any], after: list[Any], *, is_tools: bool) -> bool:
-    """Return whether changed items are at the places of others: a message of its role, and a tool of its name."""
-    if is_tools:
-        return [*map(_tool_label, before)] == [*map(_tool_label, after)]
-    return [*map(_role, before)] == [*map(_role, after)]
-
-
-def _is_same(before: Any, after: Any, *, is_tools: bool) -> bool:
-    """Return whether two items are a tool of one name, or of one kind and with a common value."""
-    if is_tools:
-        return _tool_label(before) == _tool_label(after)
-    return _kind(before) == _kind(after) and not {*map(repr, _values(before))}.isdisjoint(map(repr, _values(after)))
-
-
 def moved_indexes(indexes: list[int]) -> set[int]:
-    """Return the indexes that are not in ascending order with the most others."""
-    blocks = SequenceMatcher(None, sorted(indexes), indexes, autojunk=False).get_matching_blocks()
-    return set(indexes) - {index for block in blocks for index in indexes[block.b : block.b + block.size]}
+    """Return the indexes that come after a greater one or before a smaller one."""
+    return {
+        index
+        for at, index in enumerate(indexes)
+        if any(each > index for each in indexes[:at]) or any(each < index for each in indexes[at + 1 :])
+    }
 
 
 def _tool_label(tool: Any) -> Hashable:
@@ -210,35 +293,26 @@ def _kind(item: Any) -> Hashable:
     if not isinstance(item, dict):
         return None
     role, kind = item.get("role"), item.get("type")
-    if (
-        role is None and kind is None
-    ):  # Gemini: {"googleSearch": {}}, or "google_search"; {"functionCall": {...}, "thoughtSignature": ""}
-        return to_snake(next((key for key, value in item.items() if isinstance(value, dict)), next(iter(item), "")))
     if kind == "message" or (
         kind == "custom" and "input_schema" in item
     ):  # the default of Responses, and that of tools of Messages
         kind = None
+    if (
+        role is None and kind is None
+    ):  # Gemini: {"googleSearch": {}}, or "google_search"; {"functionCall": {...}, "thoughtSignature": ""}
+        return to_snake(next((key for key, value in item.items() if isinstance(value, dict)), next(iter(item), "")))
     # The encoder writes another variant of the types of tools that a server runs.
-    kind = _VARIANT.sub("", kind) if isinstance(kind, str) else None
-    call = item.get("tool_call_id", item.get("call_id"))
-    return _role(item), kind, call if isinstance(call, str) else None
+    return _role(item), _VARIANT.sub("", kind) if isinstance(kind, str) else None, _call(item)
+
+
+def _call(item: Any) -> str | None:
+    """Return the id of the call to which an item belongs."""
+    ids = [item.get(key) for key in ("tool_call_id", "call_id", "tool_use_id")] if isinstance(item, dict) else []
+    return next((id for id in ids if isinstance(id, str)), None)
 
 
 _VARIANT = re.compile(r"(_preview|_bm25|_regex)?(_\d{8}|_\d{4}_\d{2}_\d{2})?$")
 """The variant in the type of a tool: ``web_search_20260318``, ``web_search_preview_2025_03_11``, ``tool_search_tool_bm25``."""
-
-
-def _values(value: Any) -> Iterator[Any]:
-    """Yield the texts and numbers of a value, but for roles, types and states."""
-    if isinstance(value, dict):
-        for key, member in value.items():
-            if key not in ("role", "type", "status", "detail"):
-                yield from _values(member)
-    elif isinstance(value, list):
-        for member in value:
-            yield from _values(member)
-    elif value not in (None, "", True, False):
-        yield value
 
 
 def covers(raw: Any, value: Any) -> bool:

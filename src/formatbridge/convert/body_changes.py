@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,18 +35,6 @@ class BodyChanges:
     def arrange(self, pointer: str, items: Sequence[int | NewItem]) -> None:
         """Record the items of the list at a pointer: indexes of the body, and new items."""
         self._orders[pointer] = items
-
-    def insert(self, pointer: str, items: list[Any], value: Any, is_before: Callable[[Any], bool]) -> str:
-        """Record a new item of the list at a pointer, after its first items for which ``is_before`` holds; return its pointer.
-
-        ``items``: the list before the changes.
-        """
-        order = [*self._orders.get(pointer, range(len(items)))]
-        values = [item.value if isinstance(item, NewItem) else items[item] for item in order]
-        new = NewItem(value)
-        order.insert(next((at for at, each in enumerate(values) if not is_before(each)), len(values)), new)
-        self._orders[pointer] = order
-        return self.pointer_of(new, pointer)
 
     def forget(self, pointer: str) -> None:
         """Remove what is recorded below a pointer, whose value is replaced as a whole."""

@@ -104,7 +104,7 @@ def _sections(converted: ConvertedRequest, format: FormatSpec, facts: ModelFacts
         yield "Tools", tuple(_tools(request))
     yield "Reasoning", (_reasoning(request.reasoning),)
     yield "Output format", (_output(request),)
-    if settings := tuple(_settings(request, format, converted.body)):
+    if settings := _settings(request, format, converted.body):
         yield "Settings", settings
     groups = summarize(converted.losses)
     for title, kind in (("Left out", "dropped"), ("Changed", "changed")):
@@ -205,15 +205,17 @@ def _output(request: ir.Request) -> str:
     return f"JSON by the schema {format.name!r}" if format.name else "JSON by a schema"
 
 
-def _settings(request: ir.Request, format: FormatSpec, body: JsonObject) -> Iterator[str]:
-    """Yield the flat settings under the names and with the values that they have in the body."""
+def _settings(request: ir.Request, format: FormatSpec, body: JsonObject) -> tuple[str, ...]:
+    """Return the flat settings under the names and with the values that they have in the body."""
     renamed = format.dialect.names if format.dialect is not None else {}
+    lines: dict[str, str] = {}
     for name, value in request.settings.items():
         field = format.settings.wire.get(name, name)
         places = (renamed.get(field, field), *format.field_paths.places.get(f"Request.{name}", ()))
         values = {place: resolve(body, f"/{place}")[1] for place in places}
         place, written = next(((each, value) for each, value in values.items() if value is not ABSENT), (field, value))
-        yield f"{place}: {_shortened(written)}"
+        lines[place] = f"{place}: {_shortened(written)}"
+    return tuple(lines.values())
 
 
 def _group_line(group: LossGroup) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from formatbridge.convert.alignment import Item, aligned, covers, moved_indexes
+from formatbridge.convert.alignment import Item, aligned, as_list, covers, moved_indexes
 from formatbridge.convert.body_changes import BodyChanges, NewItem, prefixes
+from formatbridge.convert.origins import Origins
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.pointers import escape, to_snake
 from formatbridge.jsontext.types import JsonObject
@@ -18,7 +19,8 @@ _ABSENT = object()
 class Patch:
     """Applies the differences between two bodies to a third, and records where."""
 
-    def __init__(self, raw: JsonObject) -> None:
+    def __init__(self, raw: JsonObject, origins: Origins) -> None:
+        self._origins = origins
         self._raw = raw
         self.changes = BodyChanges(raw)
         """Removed, moved and new items of lists, which ``apply`` leaves in their places so that pointers stay valid."""
@@ -39,6 +41,7 @@ class Patch:
         self.note(path)
         self._replaced.add(path)
         self.changes.forget(path)
+        self._written = {each: items for each, items in self._written.items() if not f"{each}/".startswith(f"{path}/")}
         return value
 
     def note_changes(self, before: JsonObject, after: JsonObject, keys: Iterable[str]) -> None:
@@ -84,9 +87,9 @@ class Patch:
         if isinstance(raw, dict) and isinstance(before, dict) and isinstance(after, dict):
             return self._apply_to_object(raw, before, after, path)
         if isinstance(raw, list):
-            old, new = _as_list(before, raw), _as_list(after, raw)
-            items = None if old is None or new is None else aligned(raw, old, new, is_tools=path == "/tools")
-            if items is not None:
+            old, new = as_list(before, raw), as_list(after, raw)
+            items = None if old is None or new is None else aligned(raw, old, new, path, self._origins)
+            if items or (items is not None and isinstance(after, list)):
                 return self._apply_to_list(raw, items, path)
         self.note(path)
         if isinstance(raw, list | dict):
@@ -118,7 +121,7 @@ class Patch:
             name = _key_in(raw, key)
             below = f"{path}/{escape(name)}"
             if key not in after:
-                unwritten = _unwritten(raw.get(name), before[key], below)
+                unwritten = self._unwritten(raw.get(name), before[key], below)
                 if unwritten:
                     self._apply_to_list(raw[name], unwritten, below)
                 elif name in result:
@@ -132,20 +135,11 @@ class Patch:
                 self.note(below)
         return result if len(self._changed) > count else raw
 
+    def _unwritten(self, raw: Any, before: Any, path: str) -> list[Item] | None:
+        """Return the items of a list that the encoder does not write."""
+        return aligned(raw, before, [], path, self._origins) if isinstance(raw, list) and isinstance(before, list) else None
+
 
 def _key_in(raw: JsonObject, key: str) -> str:
     """Return a key as an object of the caller has it. Gemini's servers also read keys in snake_case."""
     return key if key in raw or to_snake(key) not in raw else to_snake(key)
-
-
-def _unwritten(raw: Any, before: Any, path: str) -> list[Item] | None:
-    """Return the items of a list that the encoder does not write."""
-    return aligned(raw, before, [], is_tools=path == "/tools") if isinstance(raw, list) and isinstance(before, list) else None
-
-
-def _as_list(value: Any, raw: list[Any]) -> list[Any] | None:
-    """Return a text as the list with one text, as the caller has it; None for other values that are not lists."""
-    if isinstance(value, list):
-        return value
-    kind = next((part.get("type") for part in raw if isinstance(part, dict) and isinstance(part.get("text"), str)), None)
-    return [{"type": kind, "text": value}] if kind is not None and isinstance(value, str) and value else None

@@ -9,21 +9,22 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.convert.body_changes import BodyChanges
 from formatbridge.convert.input import check
+from formatbridge.convert.origins import Origins
 from formatbridge.convert.patch import Patch
 from formatbridge.convert.requests import encode_request_for
 from formatbridge.dialect import DialectRules
 from formatbridge.formats.format import CallerTool, FormatSpec
 from formatbridge.formats.model_facts import ModelFacts
 from formatbridge.formats.shared.foreign_tokens import Removed, original_pointer
-from formatbridge.formats.shared.json_mode import is_json_instruction
 from formatbridge.formats.shared.server_fields import add_missing_messages, drop_unread_fields
 from formatbridge.formats.shared.server_rules import changes_configuration, note_call_ids
 from formatbridge.jsontext.pointers import to_snake
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
+from formatbridge.report.field_paths import ABSENT
 from formatbridge.report.ledger import Ledger, null_ledger, resolve
 from formatbridge.report.losses import Loss
-from formatbridge.report.reasons import MENTIONS_JSON, REASONS
+from formatbridge.report.reasons import REASONS
 
 
 def same_request_for_server(
@@ -50,11 +51,15 @@ def same_request_for_server(
         return result
     adaptation = _Adaptation(raw, format, format_of_server, options, facts)
     body, tools = adaptation.body(losses), adaptation.tools
-    adapted, rounds = body, 0
+    adapted, rounds, original = body, 0, raw
     while facts is not None and adapted is not raw and rounds < _MOST_ROUNDS:
-        raw, rounds = adapted, rounds + 1
-        adapted = _Adaptation(raw, format, format_of_server, options, facts).body(losses)
+        raw, rounds, noted = adapted, rounds + 1, Ledger(adapted, format.field_paths)
+        adapted = _Adaptation(raw, format, format_of_server, options, facts).body(noted)
         adapted = raw if adapted == raw else adapted
+        # A field that the first round has added is no field of the caller.
+        losses.include(loss for loss in noted.losses if resolve(original, loss.path)[1] is not ABSENT)
+        for addition in noted.additions(adapted):
+            losses.added(addition.path, addition.value, addition.why)
     if format_of_server.dialect is not None:
         adapted = add_missing_messages(adapted, format_of_server.dialect, losses)
     return adapted, tools
@@ -81,8 +86,11 @@ class _Adaptation:
         self._reasoning_fields = format.server_requests.reasoning_fields if format.server_requests is not None else frozenset()
         self._field = format.content_fields.get("request", "")
         self._noted = Ledger(raw, format.field_paths)
-        self._patch = Patch(raw)
-        self._request = format.decode_request(check(raw, format, "request"), model=raw.get("model"), stream=bool(raw.get("stream")))
+        origins = Origins(raw)
+        self._patch = Patch(raw, origins)
+        self._request = format.decode_request(
+            check(origins.body, format, "request"), model=raw.get("model"), stream=bool(raw.get("stream"))
+        )
         self._common, _ = encode_request_for(self._request, format, null_ledger(), options)
         self._for_server, self.tools = encode_request_for(
             self._request, _without_history(format_of_server), self._noted, options, facts
@@ -94,9 +102,7 @@ class _Adaptation:
 
     def body(self, losses: Ledger) -> JsonObject:
         """Return the body for the server; note what it loses."""
-        instruction = _added_instruction(self._common, self._for_server, self._field)
-        adapted = _without_message(self._for_server, instruction, self._field)
-        body = self._with_differences(adapted)
+        body = self._with_differences(self._for_server)
         rules = losses.dialect = self._rules
         body = self._with_settings_of_reasoning(body)
         if self._facts is not None and "output_limit" in self._codes:
@@ -108,12 +114,7 @@ class _Adaptation:
         changes = self._patch.changes
         changes.remove(loss.path for loss in unread if loss.path and not self._patch.concerns(loss.path))
         changes.remove([*self._nested_fields(losses), *self._items_of_reasoning(losses)])
-        field = self._field
-        can_insert = instruction is not None and isinstance(body[field], list) and not self._patch.replaces(f"/{field}")
-        if instruction is not None and can_insert:
-            pointer = changes.insert(f"/{field}", body[field], instruction, lambda each: each.get("role") in _INSTRUCTING)
-            losses.added(pointer, instruction, MENTIONS_JSON)
-        body, before = _changed(body, changes), _changed(self._raw, changes)
+        body, before = _changed(self._with_changed_settings(body), changes), changes.apply(self._raw)
         noted = Ledger(before, self._format.field_paths)
         noted.dialect = rules
         if rules is not None:  # after the removal of values, because this moves parts of messages
@@ -123,7 +124,7 @@ class _Adaptation:
         if rules is not None:
             body = drop_unread_fields(body, before, self._request, self._format_of_server, noted)
         _include(losses, noted, body, changes.original)
-        return body if instruction is None or can_insert else _with_instruction(body, instruction, field, losses)
+        return body
 
     def _nested_fields(self, losses: Ledger) -> list[str]:
         """Return the pointers of fields below others that the server rejects; note them."""
@@ -182,6 +183,16 @@ class _Adaptation:
         if facts is not None and facts.reasoning == "none":
             body = _without_fields(body, fields - {"chat_template_kwargs"})
         self._patch.note_changes(before, body, fields)
+        return body
+
+    def _with_changed_settings(self, body: JsonObject) -> JsonObject:
+        """Return a body with the settings that the server accepts in place of those of the caller, where the encodings do not differ."""
+        for loss in self._noted.losses:
+            key = loss.path[1:]
+            is_of_server = loss.code in _OF_TARGET and loss.kind == "changed" and not self._patch.concerns(loss.path)
+            if is_of_server and key in body and type(body[key]) is type(loss.after) and key not in self._reasoning_fields:
+                body = body | {key: loss.after}
+                self._patch.note(loss.path)
         return body
 
     def _without_needless_choice(self, body: JsonObject) -> JsonObject:
@@ -278,29 +289,6 @@ def _with_moved_values(
     return {key: value for key, value in body.items() if key not in moved} | {
         key: for_server[key] for key in for_server if key in moved
     }
-
-
-def _added_instruction(common: JsonObject, for_server: JsonObject, field: str) -> JsonObject | None:
-    """Return the message that only the body for the server has, because this server has JSON mode instead of schemas."""
-    before, after = common.get(field), for_server.get(field)
-    if not isinstance(before, list) or not isinstance(after, list) or len(after) != len(before) + 1:
-        return None
-    return next((message for message in after if is_json_instruction(message)), None)
-
-
-def _without_message(body: JsonObject, message: JsonObject | None, field: str) -> JsonObject:
-    return body if message is None else body | {field: [each for each in body[field] if each is not message]}
-
-
-def _with_instruction(body: JsonObject, instruction: JsonObject, field: str, losses: Ledger) -> JsonObject:
-    """Return a body with an instruction after its leading ones."""
-    messages = body[field] if isinstance(body[field], list) else [{"type": "message", "role": "user", "content": body[field]}]
-    at = next((index for index, each in enumerate(messages) if each.get("role") not in _INSTRUCTING), len(messages))
-    losses.added(f"/{field}/{at}", instruction, MENTIONS_JSON)
-    return body | {field: [*messages[:at], instruction, *messages[at:]]}
-
-
-_INSTRUCTING = ("system", "developer")
 
 
 def _with_fields_of_server(

@@ -69,6 +69,8 @@ class NoteResolver:
 
     def _resolve_dropped(self, node: Any, name: str, code: str, severity: Severity) -> None:
         path, before = self._find(node, name)
+        if self._is_absent(path, node, name):
+            return
         if before is None and not name:
             before = getattr(node, "raw", None)  # all that an unmodelled node has
         is_whole = not name or isinstance(before, str) or path != self._at(node.src)[0]
@@ -90,7 +92,8 @@ class NoteResolver:
     def _resolve_changed(self, node: Any, name: str, after: JsonValue, code: str | None, severity: Severity) -> None:
         if code is not None:
             path, before = self._find(node, name)
-            self._keep(path, "changed", severity, code, before, after)
+            if not self._is_absent(path, node, name):
+                self._keep(path, "changed", severity, code, before, after)
 
     def _resolve_extras(self, node: Any) -> None:
         kind = type(node).__name__
@@ -164,6 +167,10 @@ class NoteResolver:
                 valued = valued or at
             first = first or at
         return valued or first
+
+    def _is_absent(self, path: str, node: Any, name: str) -> bool:
+        """Return whether the source does not have a setting of reasoning, which has no pointer: its value follows from another one."""
+        return path == "" and name != "" and bool(self._body) and type(node).__name__ == "ReasoningConfig"
 
     def _at(self, src: str) -> tuple[str, JsonValue]:
         """Follow the pointer of a node, and keep the result for its other fields."""
