@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 from formatbridge.convert.origins import Origins
@@ -48,10 +49,8 @@ def aligned(raw: list[Any], before: list[Any], after: list[Any], path: str, orig
         return None
     groups = _groups(len(raw), sources, targets)
     unwritten = [group.raw[0] for group in groups if not group.before and not group.after]
-    written = {repr(value) for item in before for value in _values(item)}
-    if any(
-        not origins.has_texts(f"{path}/{index}") and not written.isdisjoint(map(repr, _values(raw[index]))) for index in unwritten
-    ):
+    unknown = [raw[index] for index in unwritten if not origins.has_texts(f"{path}/{index}")]
+    if unknown and _have_common_values(unknown, before):
         return None  # the encoder may have joined it with another item
     of_item = {index: group for group in groups for index in group.after}
     placed: list[tuple[int, Item]] = []
@@ -63,13 +62,16 @@ def aligned(raw: list[Any], before: list[Any], after: list[Any], path: str, orig
         elif index == group.after[0]:
             is_patched = all(_kind(raw[one]) == _kind(before[each]) for one in group.raw for each in group.before)
             placed += _placed(group, raw, before, after, path, origins) if is_patched else _replaced(group, after)
-    in_order = [group.after for group in groups if group.after] == sorted(group.after for group in groups if group.after)
-    by_source = sorted((group for group in groups if group.before and group.after), key=lambda group: group.before[0])
-    is_reordered = [group.after[0] for group in by_source] != sorted(group.after[0] for group in by_source)
-    is_joined = any(group.after and len(group.before) != len(group.after) for group in groups)
-    if not in_order and not (others.new or is_reordered or is_joined):
+    if not others.new and not _is_rearranged(groups):
         placed.sort(key=lambda each: each[0])
     return _with_unwritten(placed, unwritten)
+
+
+def _is_rearranged(groups: list[_Group]) -> bool:
+    """Return whether the encoder orders or joins items for this server in another way than for any server."""
+    kept = sorted((group for group in groups if group.before and group.after), key=lambda group: group.before[0])
+    order = [group.after[0] for group in kept]
+    return order != sorted(order) or any(group.after and len(group.before) != len(group.after) for group in groups)
 
 
 class _Others:
@@ -156,6 +158,11 @@ def _paired(items: list[Any], others: list[Any]) -> list[tuple[int, int]] | None
         each.isdisjoint(other) for each in values for other in of_rest
     )
     return pairs if is_certain else None
+
+
+def _have_common_values(items: list[Any], others: list[Any]) -> bool:
+    values, of_others = ({repr(value) for item in each for value in _values(item)} for each in (items, others))
+    return not values.isdisjoint(of_others)
 
 
 def _values(value: Any) -> Iterator[Any]:
@@ -264,11 +271,9 @@ def _with_unwritten(placed: list[tuple[int, Item]], unwritten: list[int]) -> lis
 
 def moved_indexes(indexes: list[int]) -> set[int]:
     """Return the indexes that come after a greater one or before a smaller one."""
-    return {
-        index
-        for at, index in enumerate(indexes)
-        if any(each > index for each in indexes[:at]) or any(each < index for each in indexes[at + 1 :])
-    }
+    greatest = [*accumulate(indexes, max)]
+    smallest = [*accumulate(reversed(indexes), min)][::-1]
+    return {index for index, high, low in zip(indexes, greatest, smallest, strict=True) if index < high or index > low}
 
 
 def _tool_label(tool: Any) -> Hashable:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from formatbridge.jsontext.pointers import escape
+from formatbridge.jsontext.pointers import escape, prefixes
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import resolve
 
@@ -100,9 +100,3 @@ class BodyChanges:
                 return None
             order = range(len(value))
         return [item for item in order if isinstance(item, NewItem) or f"{pointer}/{item}" not in self._removed]
-
-
-def prefixes(pointer: str) -> Iterable[str]:
-    """Return a pointer and those of the values that contain its value."""
-    steps = pointer.split("/")
-    return ("/".join(steps[:length]) for length in range(1, len(steps) + 1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from formatbridge.jsontext.pointers import escape
+from formatbridge.jsontext.pointers import escape, prefixes
 from formatbridge.jsontext.types import JsonObject
 
 _LONG = 256
@@ -23,6 +23,7 @@ class Origins:
 
     def __init__(self, raw: JsonObject) -> None:
         self._pointers: dict[int, str] = {}
+        self._prefixes: set[str] = set()
         self.body: JsonObject = self._copied(raw, "")
         """The body of the caller, to decode."""
 
@@ -43,7 +44,9 @@ class Origins:
 
     def has_texts(self, pointer: str) -> bool:
         """Return whether a value of the caller has a text with an origin."""
-        return any(f"{each}/".startswith(f"{pointer}/") for each in self._pointers.values())
+        if not self._prefixes:
+            self._prefixes.update(prefix for each in self._pointers.values() for prefix in prefixes(each))
+        return pointer in self._prefixes
 
     def indexes(self, value: Any, pointer: str) -> set[int]:
         """Return the indexes of the items of a list of the caller with the texts of an encoded value. ``pointer``: that of the list."""

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from formatbridge.convert.alignment import Item, aligned, as_list, covers, moved_indexes
-from formatbridge.convert.body_changes import BodyChanges, NewItem, prefixes
+from formatbridge.convert.body_changes import BodyChanges, NewItem
 from formatbridge.convert.origins import Origins
 from formatbridge.jsontext.codec import dumps
-from formatbridge.jsontext.pointers import escape, to_snake
+from formatbridge.jsontext.pointers import escape, prefixes, to_snake
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import resolve
 

@@ -16,6 +16,12 @@ def unescape(step: str) -> str:
     return step.replace("~1", "/").replace("~0", "~") if "~" in step else step
 
 
+def prefixes(pointer: str) -> Iterator[str]:
+    """Return a pointer and those of the values that contain its value."""
+    steps = pointer.split("/")
+    return ("/".join(steps[:length]) for length in range(1, len(steps) + 1))
+
+
 Path = tuple[str | int, ...]
 """The keys and indexes that lead from a body to a value."""
 
