@@ -161,6 +161,7 @@ def _paired(items: list[Any], others: list[Any]) -> list[tuple[int, int]] | None
 
 
 def _have_common_values(items: list[Any], others: list[Any]) -> bool:
+    """Return whether a text or a number is in both lists."""
     values, of_others = ({repr(value) for item in each for value in _values(item)} for each in (items, others))
     return not values.isdisjoint(of_others)
 
@@ -185,14 +186,14 @@ def _groups(count: int, sources: list[set[int]], targets: list[set[int]]) -> lis
         joined = [groups[index] for index in sorted(indexes)]
         for other in joined[1:]:
             if other is not joined[0]:
-                joined[0].raw += [index for index in other.raw if index not in joined[0].raw]
+                joined[0].raw = sorted({*joined[0].raw, *other.raw})
                 for index in other.raw:
                     groups[index] = joined[0]
     for name, items in (("before", sources), ("after", targets)):
         for index, indexes in enumerate(items):
             if indexes:
                 getattr(groups[min(indexes)], name).append(index)
-    return [group for index, group in enumerate(groups) if group.raw.sort() is None and index == group.raw[0]]
+    return [group for index, group in enumerate(groups) if index == group.raw[0]]
 
 
 def _replaced(group: _Group, after: list[Any]) -> list[tuple[int, Item]]:
