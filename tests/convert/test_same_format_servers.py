@@ -890,7 +890,7 @@ def test_turns_with_the_same_text_keep_their_places() -> None:
 @pytest.mark.parametrize("part", [{"text": ""}, {"unknown": {"value": 1}}])
 def test_model_turns_around_a_turn_that_the_encoder_does_not_write_stay(part: dict[str, Any]) -> None:
     """The encoder joins the two model turns."""
-    call = {"functionCall": {"id": "c1", "name": "get_time", "args": {}}}
+    call = {"functionCall": {"id": "c1", "name": "get_time", "args": {"city": "Oslo"}}}
     contents = [
         {"role": "user", "parts": [{"text": "Hello"}]},
         {"role": "model", "parts": [{"text": "One moment."}]},
@@ -902,7 +902,7 @@ def test_model_turns_around_a_turn_that_the_encoder_does_not_write_stay(part: di
     converted = _convert({"contents": contents}, "vertex", "generate_content")
 
     assert converted.body["contents"][:3] == contents[:3]
-    assert converted.body["contents"][3]["parts"] == [{"functionCall": {"name": "get_time", "args": {}}}]
+    assert converted.body["contents"][3]["parts"] == [{"functionCall": {"name": "get_time", "args": {"city": "Oslo"}}}]
     assert list(converted.additions) == []
 
 
@@ -996,3 +996,86 @@ def test_joined_turns_of_a_user_lose_only_the_part_that_the_server_does_not_read
 
     assert converted.body["messages"] == [first | {"content": first["content"][:1]}, last]
     assert {loss.path for loss in converted.losses} == {"/messages/1", "/messages/0/content/1"}
+
+
+def test_calls_of_one_tool_stay_before_their_results() -> None:
+    """Both calls have the same name."""
+    items = [
+        item
+        for number in ("1", "2")
+        for item in (
+            {"type": "custom_tool_call", "call_id": f"call_{number}", "name": "shell", "input": f"command {number}"},
+            {"type": "custom_tool_call_output", "call_id": f"call_{number}", "output": f"output {number}", "unknown": 1},
+        )
+    ]
+
+    converted = _convert({"input": items}, "xai", "responses")
+
+    assert [(item["type"], item["call_id"]) for item in converted.body["input"]] == [
+        ("function_call", "call_1"),
+        ("function_call_output", "call_1"),
+        ("function_call", "call_2"),
+        ("function_call_output", "call_2"),
+    ]
+    assert [item.get("unknown") for item in converted.body["input"]] == [None, 1, None, 1]
+
+
+def test_a_result_without_a_name_stays_one_result() -> None:
+    """The encoder takes the name from the call."""
+    result = {"functionResponse": {"id": "c1", "response": {"output": "sunny"}}}
+    contents = [
+        {"role": "user", "parts": [{"text": "Hello"}]},
+        {"role": "model", "parts": [{"functionCall": {"id": "c1", "name": "lookup", "args": {}}}]},
+        {"role": "user", "parts": [result], "unknown": 1},
+    ]
+
+    converted = _convert({"contents": contents}, "vertex", "generate_content")
+
+    assert converted.body["contents"][2] == {
+        "role": "user",
+        "parts": [{"functionResponse": {"response": {"output": "sunny"}}}],
+        "unknown": 1,
+    }
+
+
+@pytest.mark.parametrize("top", [{}, {"system": "Be kind."}])
+def test_a_leading_system_message_is_sent_once(top: dict[str, Any]) -> None:
+    messages = [_turn("system", "You are X."), _turn("user", "Hello"), _turn("system", "Be brief.")]
+
+    converted = _convert({"max_tokens": 9, "messages": messages, **top}, "bedrock", "messages")
+
+    assert converted.body["messages"] == messages[1:2]
+    texts = [part["text"] for part in converted.body["system"]]
+    assert texts == [*top.values(), "You are X.", "Be brief."]
+
+
+def test_a_text_that_the_encoder_joins_or_copies_is_sent_once() -> None:
+    document = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "The contract."}}
+    image = {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}
+    question = {"type": "text", "text": "What is it?"}
+    messages = [_turn("user", "Hello"), {"role": "user", "content": [document]}, {"role": "user", "content": [image, question]}]
+    turns = ["Let me check. ", "Calling now."]
+    call = {"functionCall": {"id": "c1", "name": "lookup", "args": {"q": "rain"}}}
+    contents = [
+        {"role": "user", "parts": [{"text": "Hello"}]},
+        *({"role": "model", "parts": [{"text": text}]} for text in turns),
+        {"role": "model", "parts": [call]},
+        {"role": "user", "parts": [{"functionResponse": {"id": "c1", "name": "lookup", "response": {"output": "sunny"}}}]},
+    ]
+
+    joined = _convert({"max_tokens": 9, "messages": messages}, "vertex", "messages")
+    pieces = _convert({"contents": contents}, "vertex", "generate_content")
+
+    assert json.dumps(joined.body).count("The contract.") == 1
+    assert json.dumps(pieces.body).count("Calling now.") == 1
+    assert "c1" not in json.dumps(pieces.body)
+
+
+@pytest.mark.parametrize("server", ["cerebras", "groq", "perplexity"])
+def test_a_refusal_that_becomes_a_text_is_sent_once(server: str) -> None:
+    refused = {"role": "assistant", "content": "Well.", "refusal": "I cannot help with it."}
+
+    converted = _chat({"messages": [_USER, refused, _USER]}, server)
+
+    assert json.dumps(converted.body).count("I cannot help with it.") == 1
+    assert [(loss.path, loss.code) for loss in converted.losses] == [("/messages/1/refusal", "flattened")]

@@ -49,9 +49,8 @@ def aligned(raw: list[Any], before: list[Any], after: list[Any], path: str, orig
         return None
     groups = _groups(len(raw), sources, targets)
     unwritten = [group.raw[0] for group in groups if not group.before and not group.after]
-    unknown = [raw[index] for index in unwritten if not origins.has_texts(f"{path}/{index}")]
-    if unknown and _have_common_values(unknown, before):
-        return None  # the encoder may have joined it with another item
+    if unwritten and _may_be_written([raw[index] for index in unwritten], before):
+        return None  # the encoder may have joined one of them with another item
     of_item = {index: group for group in groups for index in group.after}
     placed: list[tuple[int, Item]] = []
     for index, item in enumerate(after):
@@ -68,7 +67,7 @@ def aligned(raw: list[Any], before: list[Any], after: list[Any], path: str, orig
 
 
 def _is_rearranged(groups: list[_Group]) -> bool:
-    """Return whether the encoder orders or joins items for this server in another way than for any server."""
+    """Return whether the encoder orders or joins items for this server differently than for any server."""
     kept = sorted((group for group in groups if group.before and group.after), key=lambda group: group.before[0])
     order = [group.after[0] for group in kept]
     return order != sorted(order) or any(group.after and len(group.before) != len(group.after) for group in groups)
@@ -160,10 +159,15 @@ def _paired(items: list[Any], others: list[Any]) -> list[tuple[int, int]] | None
     return pairs if is_certain else None
 
 
-def _have_common_values(items: list[Any], others: list[Any]) -> bool:
-    """Return whether a text or a number is in both lists."""
-    values, of_others = ({repr(value) for item in each for value in _values(item)} for each in (items, others))
-    return not values.isdisjoint(of_others)
+def _may_be_written(items: list[Any], before: list[Any]) -> bool:
+    """Return whether the encoder may have written one of some items of the caller: all its texts and numbers are in the encoding."""
+    numbers = {value for item in before for value in _values(item) if not isinstance(value, str)}
+    text = "\n".join(value for item in before for value in _values(item) if isinstance(value, str))
+    for item in items:
+        values = [*_values(item)]
+        if values and all(value in text if isinstance(value, str) else value in numbers for value in values):
+            return True
+    return False
 
 
 def _values(value: Any) -> Iterator[Any]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from formatbridge.jsontext.pointers import escape, prefixes
+from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject
 
 _LONG = 256
 """Length in characters from which a text is copied only if its object occurs a second time."""
-_WITHOUT_ORIGIN = frozenset({"type", "role", "status", "detail", "id", "call_id", "tool_call_id", "tool_use_id"})
-"""Keys whose texts are the words of a format, which the encoder writes too, or the ids of calls, which results repeat."""
+_WITHOUT_ORIGIN = frozenset({"type", "role", "status", "detail", "name", "id", "call_id", "tool_call_id", "tool_use_id"})
+"""Keys whose texts are the words of a format, which the encoder writes too, or names and ids of calls, which results repeat."""
 
 
 class Origins:
@@ -23,7 +23,6 @@ class Origins:
 
     def __init__(self, raw: JsonObject) -> None:
         self._pointers: dict[int, str] = {}
-        self._prefixes: set[str] = set()
         self.body: JsonObject = self._copied(raw, "")
         """The body of the caller, to decode."""
 
@@ -42,23 +41,18 @@ class Origins:
         self._pointers[id(value)] = pointer
         return value
 
-    def has_texts(self, pointer: str) -> bool:
-        """Return whether a value of the caller has a text with an origin."""
-        if not self._prefixes:
-            self._prefixes.update(prefix for each in self._pointers.values() for prefix in prefixes(each))
-        return pointer in self._prefixes
-
     def indexes(self, value: Any, pointer: str) -> set[int]:
         """Return the indexes of the items of a list of the caller with the texts of an encoded value. ``pointer``: that of the list."""
         start = f"{pointer}/"
-        return {int(each[len(start) :].partition("/")[0]) for each in self._of(value) if each.startswith(start)}
+        return {int(each[len(start) :].partition("/")[0]) for each in self.pointers(value) if each.startswith(start)}
 
-    def _of(self, value: Any) -> Iterator[str]:
+    def pointers(self, value: Any) -> Iterator[str]:
+        """Yield the pointers of the texts of an encoded value in the body of the caller."""
         if isinstance(value, dict):
             for member in value.values():
-                yield from self._of(member)
+                yield from self.pointers(member)
         elif isinstance(value, list):
             for item in value:
-                yield from self._of(item)
+                yield from self.pointers(item)
         elif isinstance(value, str) and id(value) in self._pointers:
             yield self._pointers[id(value)]

@@ -28,6 +28,9 @@ class Patch:
         self._above: set[str] = set()
         self._replaced: set[str] = set()
         self._moved: set[str] = set()
+        self._unwritten_values: list[str] = []
+        self._sources: set[str] = set()
+        """The pointers of the texts in values that the body gets from the encoder."""
         self._written: dict[str, dict[int, int | NewItem]] = {}
         """The pointer of a list of the caller: indexes as the encoder writes the list, and the items of the caller, or new ones."""
 
@@ -54,6 +57,14 @@ class Patch:
                         self.note(f"/{key}/{member}")
             elif old != new:
                 self.note(f"/{key}")
+
+    def remove_moved(self) -> None:
+        """Record the removal of values that the encoder has moved to another field, if the body gets this field from the encoder."""
+        written = {prefix for pointer in self._sources for prefix in prefixes(pointer)}
+        for pointer in self._unwritten_values:
+            if pointer in written:
+                self.changes.remove([pointer])
+                self.note(pointer)
 
     def replaces(self, path: str) -> bool:
         """Return whether the value at a pointer was replaced as a whole."""
@@ -92,6 +103,7 @@ class Patch:
             if items or (items is not None and isinstance(after, list)):
                 return self._apply_to_list(raw, items, path)
         self.note(path)
+        self._sources.update(self._origins.pointers(after))
         if isinstance(raw, list | dict):
             self._replaced.add(path)
         return after
@@ -102,9 +114,12 @@ class Patch:
         for item in items:
             if item.raw is None:
                 order.append(NewItem(item.after))
+                self._sources.update(self._origins.pointers(item.after))
                 self._above.update(prefixes(path))
             else:
                 order.append(item.raw)
+                if item.index < 0:
+                    self._unwritten_values.append(f"{path}/{item.raw}")
                 result[item.raw] = self.apply(raw[item.raw], item.before, item.after, f"{path}/{item.raw}")
         self._written[path] = {item.index: placed for item, placed in zip(items, order, strict=True)}
         if order != [*range(len(raw))]:
@@ -117,6 +132,8 @@ class Patch:
 
     def _apply_to_object(self, raw: JsonObject, before: JsonObject, after: JsonObject, path: str) -> JsonObject:
         result, count = dict(raw), len(self._changed)
+        written = {_key_in(raw, key) for key in (*before, *after)}
+        self._unwritten_values += [f"{path}/{escape(key)}" for key in raw if key not in written]
         for key in [*before, *(key for key in after if key not in before)]:
             name = _key_in(raw, key)
             below = f"{path}/{escape(name)}"
@@ -132,6 +149,7 @@ class Patch:
             # A key that only the server's body has may be in the caller's body already, in a field that the format does not write.
             elif before.get(key, _ABSENT) != after[key] and (key in before or not covers(raw.get(name), after[key])):
                 result[name] = after[key]
+                self._sources.update(self._origins.pointers(after[key]))
                 self.note(below)
         return result if len(self._changed) > count else raw
 

@@ -160,6 +160,7 @@ class _Adaptation:
         raw, field, patch, rules = self._raw, self._field, self._patch, self._rules
         settings, requests = self._reasoning_fields, self._format.server_requests
         body: JsonObject = patch.apply(raw, _without_fields(self._common, settings), _without_fields(adapted, settings), "")
+        patch.remove_moved()
         current = body
         if rules is not None and not rules.legacy_functions and requests is not None:
             current = requests.without_legacy_functions(body, adapted)
