@@ -49,7 +49,7 @@ def aligned(raw: list[Any], before: list[Any], after: list[Any], path: str, orig
         return None
     groups = _groups(len(raw), sources, targets)
     unwritten = [group.raw[0] for group in groups if not group.before and not group.after]
-    if unwritten and _may_be_written([raw[index] for index in unwritten], before):
+    if unwritten and _may_be_written([raw[index] for index in unwritten], before, origins):
         return None  # the encoder may have joined one of them with another item
     of_item = {index: group for group in groups for index in group.after}
     placed: list[tuple[int, Item]] = []
@@ -159,13 +159,19 @@ def _paired(items: list[Any], others: list[Any]) -> list[tuple[int, int]] | None
     return pairs if is_certain else None
 
 
-def _may_be_written(items: list[Any], before: list[Any]) -> bool:
-    """Return whether the encoder may have written one of some items of the caller: all its texts and numbers are in the encoding."""
+def _may_be_written(items: list[Any], before: list[Any], origins: Origins) -> bool:
+    """Return whether the encoder may have written one of some items of the caller.
+
+    It has if all texts and numbers of the item are in the encoding, or one text is in a text that the encoder has created from others.
+    """
     numbers = {value for item in before for value in _values(item) if not isinstance(value, str)}
     text = "\n".join(value for item in before for value in _values(item) if isinstance(value, str))
+    created = "\n".join(origins.texts(before, is_known=False))
     for item in items:
         values = [*_values(item)]
         if values and all(value in text if isinstance(value, str) else value in numbers for value in values):
+            return True
+        if any(each in created for is_known in (False, True) for each in origins.texts(item, is_known=is_known)):
             return True
     return False
 

@@ -46,6 +46,18 @@ class Origins:
         start = f"{pointer}/"
         return {int(each[len(start) :].partition("/")[0]) for each in self.pointers(value) if each.startswith(start)}
 
+    def texts(self, value: Any, *, is_known: bool) -> Iterator[str]:
+        """Yield the texts of a value that have an origin, or those that could have one and have none."""
+        if isinstance(value, dict):
+            for key, member in value.items():
+                if key not in _WITHOUT_ORIGIN:
+                    yield from self.texts(member, is_known=is_known)
+        elif isinstance(value, list):
+            for item in value:
+                yield from self.texts(item, is_known=is_known)
+        elif isinstance(value, str) and len(value) > 1 and (id(value) in self._pointers) == is_known:
+            yield value
+
     def pointers(self, value: Any) -> Iterator[str]:
         """Yield the pointers of the texts of an encoded value in the body of the caller."""
         if isinstance(value, dict):
