@@ -309,13 +309,11 @@ def _kind(item: Any) -> Hashable:
     if not isinstance(item, dict):
         return None
     role, kind = item.get("role"), item.get("type")
-    if kind == "message" or (
-        kind == "custom" and "input_schema" in item
-    ):  # the default of Responses, and that of tools of Messages
+    # ``message`` is the default of Responses, and ``custom`` that of the tools of Messages.
+    if kind == "message" or (kind == "custom" and "input_schema" in item):
         kind = None
-    if (
-        role is None and kind is None
-    ):  # Gemini: {"googleSearch": {}}, or "google_search"; {"functionCall": {...}, "thoughtSignature": ""}
+    # Gemini: {"googleSearch": {}}, or "google_search"; {"functionCall": {...}, "thoughtSignature": ""}
+    if role is None and kind is None:
         return to_snake(next((key for key, value in item.items() if isinstance(value, dict)), next(iter(item), "")))
     # The encoder writes another variant of the types of tools that a server runs.
     return _role(item), _VARIANT.sub("", kind) if isinstance(kind, str) else None, _call(item)
