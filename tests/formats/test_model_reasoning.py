@@ -58,6 +58,14 @@ def test_a_model_that_cannot_stop_reasoning_reasons_as_little_as_it_can(
     assert [(loss.path, loss.code) for loss in converted.losses] == [("/reasoning_effort", "reasoning_stays_on")]
 
 
+def test_an_effort_next_to_disabled_reasoning_is_reported_if_the_model_gets_another() -> None:
+    """Both fields are of the caller, and neither reaches a model that cannot stop reasoning."""
+    converted = _convert("chat_completions", O3, enable_thinking=False, reasoning_effort="high")
+
+    assert _reasoning(converted) == {"reasoning_effort": "low"}
+    assert {loss.path for loss in converted.losses} == {"/enable_thinking", "/reasoning_effort"}
+
+
 @pytest.mark.parametrize(
     ("target", "facts", "expected"),
     [

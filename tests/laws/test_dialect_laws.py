@@ -23,9 +23,6 @@ BY_VALUE = {
     "hosted_history_code": "a call with another name is an unknown block, which passes unchanged",
     "hosted_history_search": "a call with another name is an unknown block, which passes unchanged",
     "logprobs_counted_own": "the number of alternatives has two fields",
-    "results_namespaced_own": "Vertex AI has no ids of calls",
-    "results_without_call_own": "Vertex AI has no ids of calls",
-    "results_without_id_own": "Vertex AI has no ids of calls",
     "reasoning_off": "the server cannot turn reasoning off, and any other amount has an effort",
     "settings_prewarm": "a limit of 0 has no counterpart; any other limit has one",
     "switch_effort_none": "the effort `none` has precedence over a flag, and another value has not",
@@ -48,7 +45,6 @@ BY_VALUE_IN_RECORDINGS = {
     "service_tier": "the server has some tiers, and an unknown one passes unchanged",
     "strict": "an explicit default passes unchanged",
     "name": "a server tool with another name is an unknown block, which passes unchanged",
-    "id": "Vertex AI has no ids of calls",
 }
 """Keys of recorded requests with a loss that depends on its value, and why."""
 EACH = 12

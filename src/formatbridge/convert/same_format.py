@@ -17,7 +17,7 @@ from formatbridge.formats.format import CallerTool, FormatSpec
 from formatbridge.formats.model_facts import ModelFacts
 from formatbridge.formats.shared.foreign_tokens import Removed, original_pointer
 from formatbridge.formats.shared.server_fields import add_missing_messages, drop_unread_fields
-from formatbridge.formats.shared.server_rules import changes_configuration, note_call_ids
+from formatbridge.formats.shared.server_rules import changes_configuration
 from formatbridge.jsontext.pointers import to_snake
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
@@ -96,8 +96,6 @@ class _Adaptation:
             self._request, _without_history(format_of_server), self._noted, options, facts
         )
         """The caller's tools that were changed."""
-        if self._rules is not None and not self._rules.call_ids:
-            note_call_ids(self._request.messages, self._noted)
         self._codes = {loss.code for loss in self._noted.losses}
 
     def body(self, losses: Ledger) -> JsonObject:

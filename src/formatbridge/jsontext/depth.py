@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import Any, NoReturn
 
 from formatbridge.jsontext.types import JsonValue
 
@@ -85,7 +85,10 @@ def read_in_steps(text: str, decoder: json.JSONDecoder) -> Any:
             opened[-1][1].append(value)
         if not text.startswith(",", at):
             raise json.JSONDecodeError("Expecting ',' delimiter", text, at)
-        at = _begin(text, _skip(text, at + 1), decoder, opened)
+        comma, at = at, _skip(text, at + 1)
+        if text.startswith(opened[-1][0], at):
+            _raise_trailing_comma(text, comma, at, decoder)
+        at = _begin(text, at, decoder, opened)
 
 
 def _skip(text: str, at: int) -> int:
@@ -98,6 +101,16 @@ def _add(text: str, at: int, decoder: json.JSONDecoder, opened: list[tuple[str, 
     value, at = decoder.raw_decode(text, at)
     opened[-1][1].append(value)
     return _skip(text, at)
+
+
+def _raise_trailing_comma(text: str, comma: int, closing: int, decoder: json.JSONDecoder) -> NoReturn:
+    """Raise the decoder's error for a comma before a closing bracket, which differs between versions of Python."""
+    opening = '{"":0' if text[closing] == "}" else "[0"
+    try:
+        decoder.decode(opening + text[comma : closing + 1])
+    except json.JSONDecodeError as error:
+        raise json.JSONDecodeError(error.msg, text, error.pos - len(opening) + comma) from None
+    raise AssertionError("the decoder accepts a trailing comma")
 
 
 def _begin(text: str, at: int, decoder: json.JSONDecoder, opened: list[tuple[str, list[Any]]]) -> int:

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from formatbridge.dialect import DialectRules, MediaSource
 from formatbridge.formats.dialects.sources import sources_of_fields
 
-_FIELDS_OF_OTHER_SERVERS = frozenset(
-    {"top_k", "enable_thinking", "thinking", "thinking_budget", "reasoning", "chat_template_kwargs"}
-)
+_FIELDS_OF_OTHER_SERVERS = frozenset({
+    "top_k", "enable_thinking", "thinking", "thinking_budget", "reasoning", "chat_template_kwargs", "include_reasoning",
+    "reasoning_format",
+})  # fmt: skip
 """Fields of other servers, which OpenAI's server rejects."""
 _MAX_TOKENS = {"max_completion_tokens": "max_tokens"}
 _OPENAI_MEDIA: frozenset[MediaSource] = frozenset({"image_url", "image_data", "audio_data", "document_data", "file_id"})
@@ -274,7 +275,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         rejects=frozenset({
             "store", "logit_bias", "user", "safety_identifier", "stream_options", "modalities", "audio", "web_search_options",
             "verbosity", "moderation", "prompt_cache_options", "prompt_cache_retention", "reasoning", "thinking",
-            "enable_thinking", "thinking_budget", "chat_template_kwargs",
+            "enable_thinking", "thinking_budget", "chat_template_kwargs", "include_reasoning", "reasoning_format",
         }),
         reads=frozenset({"top_k"}),
         rejects_in_messages=frozenset({

@@ -11,7 +11,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.model_facts import MediaKind, ModelFacts
-from formatbridge.formats.shared.settings import ANCHORS, effort_of_budget, is_reasoning_off
+from formatbridge.formats.shared.settings import ANCHORS, drop_amount, effort_of_budget, is_reasoning_off
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
 from formatbridge.report.loss_rules import rule_of_setting
@@ -168,9 +168,11 @@ def _as_little(config: ir.ReasoningConfig, facts: ModelFacts, losses: Ledger) ->
     if facts.efforts or facts.reasoning == "level":
         lowest = min(facts.efforts or _LEVELS, key=_ORDER.index)
         losses.changed(config, name, lowest, _STAYS_ON)
+        drop_amount(config, losses)
         return replace(config, mode=None, effort=lowest, budget=None)
     if facts.budgets is not None:
         losses.changed(config, name, facts.budgets[0], _STAYS_ON)
+        drop_amount(config, losses)
         return replace(config, mode="on", effort=None, budget=facts.budgets[0])
     _drop_config(config, _ALWAYS, losses)
     return None

@@ -43,6 +43,8 @@ def adapt_to_server(request: ir.Request, spec: FormatSpec, losses: Ledger) -> ir
     if rules.unread:
         request = _without_unread_objects(request, rules, losses)
     request = _adapt_messages(request, rules, losses)
+    if not rules.call_ids:
+        _note_call_ids(request.messages, losses)
     if changes_configuration(request, rules):
         request = _with_configuration_first(request, losses)
     if request.output_format is not None:
@@ -154,8 +156,8 @@ def _adapt_messages(request: ir.Request, rules: DialectRules, losses: Ledger) ->
     return request if _is_same(messages, request.messages) else replace(request, messages=messages)
 
 
-def note_call_ids(messages: list[ir.Message], losses: Ledger) -> None:
-    """Note the ids of calls and results in a request of the format, which the server matches by name and order.
+def _note_call_ids(messages: list[ir.Message], losses: Ledger) -> None:
+    """Note the ids of calls and results, which the server matches by name and order.
 
     An id is a change and no loss: it still decides which result belongs to which call.
     """

@@ -12,7 +12,16 @@ import formatbridge as fb
 from formatbridge.testing.vendor_rules import server_checks as checks
 from formatbridge.testing.vendor_rules.rule import Rule
 
-_FOREIGN = ("top_k", "enable_thinking", "thinking", "thinking_budget", "reasoning", "chat_template_kwargs")
+_FOREIGN = (
+    "top_k",
+    "enable_thinking",
+    "thinking",
+    "thinking_budget",
+    "reasoning",
+    "chat_template_kwargs",
+    "include_reasoning",
+    "reasoning_format",
+)
 _ANTHROPIC_GUIDE = "api-docs.deepseek.com/guides/anthropic_api"
 _MINIMAX_GUIDE = "platform.minimax.io/docs/api-reference/text-anthropic-api"
 _OLLAMA_RESPONSES = "ollama/ollama, openai/responses.go"
@@ -114,6 +123,8 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 "thinking",
                 "enable_thinking",
                 "chat_template_kwargs",
+                "include_reasoning",
+                "reasoning_format",
                 words=checks.mistral_error,
                 message="Extra inputs are not permitted",
             ),
