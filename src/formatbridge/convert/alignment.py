@@ -37,9 +37,10 @@ class _Group:
 
 
 def aligned(raw: list[Any], before: list[Any], after: list[Any], path: str, origins: Origins) -> list[Item] | None:
-    """Return the items of the list for the server in their order; None if it cannot be decided which items of the caller they are.
+    """Return the items to send, in order; None if an item cannot be matched with certainty.
 
-    ``path``: the pointer of the list. Items stay in the order of the caller, unless the encoder orders or joins them for this server.
+    ``raw``: the caller's list at ``path``; ``before`` and ``after``: the list as the encoder wrote it for any server and for this one.
+    Items stay in the order of the caller, unless the encoder orders or joins them for this server.
     """
     sources = [origins.indexes(item, path) for item in before]
     targets = [origins.indexes(item, path) for item in after]
@@ -74,7 +75,7 @@ def _is_rearranged(groups: list[_Group]) -> bool:
 
 
 class _Others:
-    """Links the items without an origin: those of the caller without a text that the encoder keeps, and those of the encoder alone."""
+    """Matches items that have no text in common: the caller's items without a kept text, and items that only the encoder wrote."""
 
     def __init__(self, raw: list[Any], before: list[Any], after: list[Any], label: Callable[[Any], Hashable]) -> None:
         self._raw, self._before, self._after, self._label = raw, before, after, label
@@ -82,7 +83,7 @@ class _Others:
         """The indexes of the items for the server that are new."""
 
     def link(self, sources: list[set[int]], targets: list[set[int]]) -> bool:
-        """Add the indexes of items of the caller to empty sets of both; return whether this is certain."""
+        """Fill the empty sets of ``sources`` and ``targets`` with indexes of the caller's items. Return False if a match is ambiguous."""
         known = {index for indexes in (*sources, *targets) for index in indexes}
         raw = [index for index in range(len(self._raw)) if index not in known]
         # A result may be an item of another kind, which has its call in common with the one of the caller.
@@ -108,7 +109,7 @@ class _Others:
         return True
 
     def _links(self, indexes: list[int], sources: list[int]) -> dict[int, int]:
-        """Return items for the server with those for any server that are the same, in order; equal ones first if the numbers differ."""
+        """Match items for the server with the same items for any server: identical items first if the counts differ."""
         if len(indexes) == len(sources):
             return dict(zip(indexes, sources, strict=True))
         rest: dict[bytes, list[int]] = {}
@@ -133,7 +134,7 @@ class _Others:
 
 
 def _grouped(items: list[Any], indexes: Iterable[int], label: Callable[[Any], Hashable]) -> dict[Hashable, list[int]]:
-    """Return some indexes of the items with each label."""
+    """Group indexes of items by their label."""
     result: dict[Hashable, list[int]] = {}
     for index in indexes:
         result.setdefault(label(items[index]), []).append(index)
@@ -141,7 +142,7 @@ def _grouped(items: list[Any], indexes: Iterable[int], label: Callable[[Any], Ha
 
 
 def _paired(items: list[Any], others: list[Any]) -> list[tuple[int, int]] | None:
-    """Return the indexes of items and of those that are the same, in order; None if this is not certain."""
+    """Pair the indexes of the same items of two lists, in order; None if an item could match several."""
     if len(items) == len(others):
         return [(index, index) for index in range(len(items))]
     values, of_others = ([{*map(repr, _values(item))} for item in each] for each in (items, others))
@@ -214,7 +215,7 @@ def _replaced(group: _Group, after: list[Any]) -> list[tuple[int, Item]]:
 def _placed(
     group: _Group, raw: list[Any], before: list[Any], after: list[Any], path: str, origins: Origins
 ) -> list[tuple[int, Item]]:
-    """Return the items for the server of a group, each with the index in the list of the caller of which it takes the place."""
+    """Return the items of a group to send, each with the index of the caller's item that it replaces."""
     first, at = group.raw[0], group.after[0]
     old, new = [before[index] for index in group.before], [after[index] for index in group.after]
     if dumps(old) == dumps(new):
@@ -233,9 +234,9 @@ def _placed(
 
 
 def _separated(group: _Group, before: Any, after: Any, path: str, origins: Origins) -> dict[int, tuple[Any, Any]] | None:
-    """Return an item that the encoder has joined as the items of the caller, for any server and for one; None if a part is of several.
+    """Split a joined item into one item per item of the caller, for any server and for one; None if a part has several origins.
 
-    An item without a part for the server is left out.
+    An item of the caller without a part for the server is left out.
     """
     if not isinstance(before, dict) or not isinstance(after, dict):
         return None
@@ -330,7 +331,7 @@ _VARIANT = re.compile(r"(_preview|_bm25|_regex)?(_\d{8}|_\d{4}_\d{2}_\d{2})?$")
 
 
 def covers(raw: Any, value: Any) -> bool:
-    """Return whether a value of the caller has all of another value already."""
+    """Return whether the caller's value already contains another value."""
     if isinstance(raw, dict) and isinstance(value, dict):
         return all(key in raw and covers(raw[key], member) for key, member in value.items())
     return type(raw) is type(value) and bool(raw == value)

@@ -65,7 +65,7 @@ class BodyChanges:
         return f"{self.pointer(pointer)}/{[each is item for each in self._items(pointer) or ()].index(True)}"
 
     def pointer(self, pointer: str) -> str:
-        """Return the pointer, after the changes, of a value of the body; that of the next item if an item is removed."""
+        """Translate a pointer from before the changes to after them. A removed item has the pointer of the next one."""
         above = result = ""
         for step in pointer.split("/")[1:]:
             items = self._items(above)
@@ -79,7 +79,7 @@ class BodyChanges:
         return result
 
     def original(self, pointer: str) -> str:
-        """Return the pointer, before the changes, of a value after them; that of its list if the value is in a new item."""
+        """Translate a pointer from after the changes to before them. A value in a new item has the pointer of its list."""
         result = ""
         for step in pointer.split("/")[1:]:
             items = self._items(result)

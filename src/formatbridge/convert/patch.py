@@ -71,11 +71,11 @@ class Patch:
         return path in self._replaced
 
     def concerns(self, path: str) -> bool:
-        """Return whether a pointer is at, above or below a changed value, or at a moved item."""
+        """Return whether a value at, above or below a pointer has changed, or the item at it has moved."""
         return path in self._moved or path in self._above or not self._changed.isdisjoint(prefixes(path))
 
     def pointer_of_addition(self, pointer: str) -> str | None:
-        """Return the pointer, after the changes, of an addition to the encoder's body; None if the body of the caller does not get it."""
+        """Translate the pointer of an addition in the encoded body to the final body; None if the final body does not have it."""
         path = ""
         steps = pointer.split("/")[1:]
         for depth, step in enumerate(steps, 1):

@@ -239,9 +239,9 @@ class _Adaptation:
 
 
 def _without_history(format: FormatSpec) -> FormatSpec:
-    """Return a format whose encoder leaves the reasoning of messages in the fields of the format.
+    """Return a format without its rule for repeated reasoning, because the fields of messages are adapted separately.
 
-    The messages of the caller may have it in any field, and these fields are compared separately.
+    The caller's messages may have their reasoning in any field.
     """
     rules = format.dialect
     if rules is None or rules.reasoning_history in (None, "none"):
@@ -268,8 +268,8 @@ def _with_moved_values(
 ) -> JsonObject:
     """Return a body without a difference between a replaced conversation and its other fields.
 
-    The encoder may move instructions and tools out of a conversation, or instructions into it. If the bodies for any server and for this
-    one (``encoded``) have the same value in such a field, the body still has the one of the caller, without what was moved.
+    The encoder may move instructions and tools between a conversation and another field. If both bodies of ``encoded`` (for any server
+    and for this one) have the same value in that field, the caller's value lacks what was moved. It is then replaced by the encoded one.
     """
     field = format.content_fields.get("request", "")
     if not patch.replaces(f"/{field}"):
