@@ -193,6 +193,13 @@ def test_a_change_reports_the_new_value(source: fb.Format, target: fb.Format) ->
                     assert loss.after not in (None, loss.before), f"{fixture} {loss}"
 
 
+def test_a_value_without_a_canonical_node_is_reported_at_its_pointer() -> None:
+    """Fields that the decoder does not model are removed for some servers, and their report has the value like any other."""
+    ledger = Ledger({"a/b": [1]}, FieldPaths())
+    ledger.dropped_at("/a~1b", "excluded", severity="info")
+    assert ledger.losses == (fb.Loss.of("/a~1b", "dropped", "info", "excluded", [1]),)
+
+
 def test_the_null_ledger_records_nothing() -> None:
     """One object serves all conversions of a process, so it must not keep their notes."""
     ledger, text = null_ledger(), ir.Text("a", "/messages/0/content")

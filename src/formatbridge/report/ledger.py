@@ -42,6 +42,13 @@ class LazyBody:
     known: Callable[[], JsonValue] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """What a note has in place of a canonical node: the pointer of a value."""
+
+    src: str
+
+
 @dataclass(slots=True)
 class _Resolved:
     """The losses of the resolved notes by their pointers, and the dropped source indexes of citation spans with several sources."""
@@ -169,6 +176,10 @@ class Ledger:
         """
         self._notes.append(("dropped", node, name, None, code, severity))
 
+    def dropped_at(self, pointer: str, code: str = "no_counterpart", *, severity: Severity = "lossy") -> None:
+        """Note that the value at a pointer into the source body is dropped, for a value that has no canonical node."""
+        self.dropped(_Value(pointer), code=code, severity=severity)
+
     def changed(
         self, node: Any, name: str, after: JsonValue, code: str = "nearest_value", *, severity: Severity = "lossy"
     ) -> JsonValue:
@@ -218,7 +229,7 @@ class Ledger:
         """
         resolved = self._resolved = self._resolved or _Resolved()
         for path, before, after, code in replacements:
-            resolved.losses[path] = Loss(path, "changed", "lossy", code, REASONS[code], before, after)
+            resolved.losses[path] = Loss.of(path, "changed", "lossy", code, before, after)
 
     def include(self, losses: Iterable[Loss]) -> None:
         """Include losses of another report of the same body."""

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Literal
 
 from formatbridge.jsontext.types import JsonObject, JsonValue
+from formatbridge.report.reasons import REASONS
 
 Change = Literal["dropped", "changed"]
 """The kind of a loss: the target has no value (``dropped``), or another one (``changed``)."""
@@ -37,6 +38,11 @@ class Loss:
     """The value in the source."""
     after: JsonValue = field(default=None, hash=False)
     """The value in the target; None where there is none."""
+
+    @classmethod
+    def of(cls, path: str, kind: Change, severity: Severity, code: str, before: JsonValue = None, after: JsonValue = None) -> Loss:
+        """Return a loss with the reason that belongs to its code."""
+        return cls(path, kind, severity, code, REASONS[code], before, after)
 
     def __str__(self) -> str:
         """Describe the loss in one line, without the value, which may be secret."""
