@@ -25,7 +25,6 @@ from formatbridge.formats.shared.errors import error_text, is_error_body
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject, JsonValue
 from formatbridge.report.losses import Addition, Loss
-from formatbridge.report.reasons import REASONS
 from formatbridge.streaming.sse import without_comments
 
 A = TypeVar("A")
@@ -239,7 +238,7 @@ def prepared(call: Call, exchange: Exchange) -> Prepared:
 
 def report_replay(converted: ConvertedRequest) -> None:
     """Report that a request for a stream is sent without streaming."""
-    converted.note(Loss("/stream", "changed", "info", "replayed", REASONS["replayed"], True, False))
+    converted.note(Loss.of("/stream", "changed", "info", "replayed", True, False))
 
 
 def follow_redirects(

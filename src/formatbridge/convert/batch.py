@@ -28,7 +28,7 @@ from formatbridge.jsontext.types import JsonObject, JsonValue
 from formatbridge.options import Options, options_of, without_raise_on
 from formatbridge.report.field_paths import ABSENT, resolve
 from formatbridge.report.losses import Addition, Loss, severe_losses
-from formatbridge.report.reasons import REASONS, REQUIRED
+from formatbridge.report.reasons import REQUIRED
 from formatbridge.report.summary import Losses
 
 _LINE = "batch line"
@@ -268,7 +268,7 @@ class BatchConverter:
         if not item.message and written is not None and written.message:
             additions.append(Addition(written.message_at, written.message, REQUIRED))
         if item.message and codec.dumps(item.message) not in codec.dumps(result):
-            losses.append(Loss(item.message_at, "dropped", "info", "no_counterpart", REASONS["no_counterpart"], item.message, None))
+            losses.append(Loss.of(item.message_at, "dropped", "info", "no_counterpart", item.message))
         return result
 
     def _convert_body(self, item: BatchItem, request: ConvertedRequest | None = None) -> Converted:
@@ -295,7 +295,7 @@ class BatchConverter:
         target = self._target_format
         implied = convert_error(converted.body, source=target, target=target, status=200).status
         if item.status != implied:
-            yield Loss(item.status_at, "dropped", "info", "no_counterpart", REASONS["no_counterpart"], item.status, None)
+            yield Loss.of(item.status_at, "dropped", "info", "no_counterpart", item.status)
 
     def _write(self, id: str, raw: JsonObject, item: BatchItem, converted: Converted) -> tuple[str, JsonObject]:
         """Return the pointer of the body in the line of the target, and that line."""
@@ -318,8 +318,7 @@ class BatchConverter:
             return id
         id = self._result_id(line.custom_id, place)
         if id != line.custom_id and place is None:
-            path = f"/{self._source_layout.id_field}"
-            losses.append(Loss(path, "changed", "info", "renamed", REASONS["renamed"], line.custom_id, id))
+            losses.append(Loss.of(f"/{self._source_layout.id_field}", "changed", "info", "renamed", line.custom_id, id))
         return id
 
 
@@ -387,12 +386,12 @@ def _batch_losses(item: BatchItem, converted: ConvertedRequest) -> Iterator[Loss
     """Yield what a request loses because it is part of a batch: its stream with its options, and a model that the line does not name."""
     assert isinstance(item.body, dict)
     if item.body.get("stream") is True:
-        yield Loss(f"{item.at}/stream", "changed", "info", "batch_stream", REASONS["batch_stream"], True, False)
+        yield Loss.of(f"{item.at}/stream", "changed", "info", "batch_stream", True, False)
         if options := item.body.get("stream_options"):
-            yield Loss(f"{item.at}/stream_options", "dropped", "info", "batch_stream", REASONS["batch_stream"], options, None)
+            yield Loss.of(f"{item.at}/stream_options", "dropped", "info", "batch_stream", options)
     model = item.body.get("model")
     if model and "model" not in converted.body:
-        yield Loss(f"{item.at}/model", "dropped", "info", "batch_model", REASONS["batch_model"], model, None)
+        yield Loss.of(f"{item.at}/model", "dropped", "info", "batch_model", model)
 
 
 def _generated_ids(line: JsonObject, layout: BatchLayout) -> Iterator[tuple[str, JsonValue]]:
@@ -409,7 +408,7 @@ def _envelope_losses(raw: JsonObject, item: BatchItem, id_field: str) -> Iterato
     # ``id`` and ``request_id``.
     known = item.known | {f"/{id_field}", item.at}
     for path, value in _unknown_fields("", raw, known):
-        yield Loss(path, "dropped", "info", "no_counterpart", REASONS["no_counterpart"], value, None)
+        yield Loss.of(path, "dropped", "info", "no_counterpart", value)
 
 
 def _unknown_fields(path: str, node: JsonObject, known: frozenset[str]) -> Iterator[tuple[str, JsonValue]]:

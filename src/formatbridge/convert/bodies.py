@@ -53,7 +53,6 @@ from formatbridge.jsontext.types import JsonObject, JsonValue
 from formatbridge.options import DEFAULT_OPTIONS, Options, options_of, without_raise_on
 from formatbridge.report.ledger import Ledger, null_ledger
 from formatbridge.report.losses import Addition, Loss, severe_losses
-from formatbridge.report.reasons import REASONS
 from formatbridge.report.summary import Losses, short_summary
 from formatbridge.validation.error_messages import problems_of
 
@@ -228,8 +227,7 @@ def losses_of(ledger: Ledger) -> tuple[Loss, ...]:
 
 def repeated_key_losses(text: bytes | bytearray | str) -> list[Loss]:
     """Return a loss for each value that a repeated key overrides."""
-    code = "duplicate_keys"
-    return [Loss(path, "dropped", "lossy", code, REASONS[code], before) for path, before in codec.repeated_keys(text)]
+    return [Loss.of(path, "dropped", "lossy", "duplicate_keys", before) for path, before in codec.repeated_keys(text)]
 
 
 def checked_request(

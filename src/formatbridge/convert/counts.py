@@ -223,8 +223,7 @@ def _top_fields(raw: JsonObject, count: CountSpec, losses: Ledger) -> JsonObject
     names = count.top_fields | set(map(to_snake, count.top_fields))  # Gemini's servers also read keys in snake_case
     for name, value in raw.items():
         if name not in names and name not in ("model", "stream") and not is_empty(value):
-            node = ir.Opaque(format=ir.RegisteredName(""), raw=value, src=f"/{escape(name)}")
-            losses.dropped(node, code=_NOT_COUNTED, severity="info")
+            losses.dropped_at(f"/{escape(name)}", _NOT_COUNTED, severity="info")
     return {name: value for name, value in raw.items() if name in names}
 
 
@@ -249,9 +248,7 @@ def _counted_fields(raw: JsonObject, count: CountSpec, losses: Ledger) -> JsonOb
     """Return a request without the fields that do not change the count, and note these."""
     for name in raw:
         if name in count.uncounted and not is_empty(raw[name]):
-            losses.dropped(
-                ir.Opaque(format=ir.RegisteredName(""), raw=raw[name], src=f"/{escape(name)}"), code=_NOT_COUNTED, severity="info"
-            )
+            losses.dropped_at(f"/{escape(name)}", _NOT_COUNTED, severity="info")
     return {name: value for name, value in raw.items() if name not in count.uncounted}
 
 

@@ -24,7 +24,6 @@ from formatbridge.options import Options
 from formatbridge.report.field_paths import ABSENT
 from formatbridge.report.ledger import Ledger, null_ledger, resolve
 from formatbridge.report.losses import Loss
-from formatbridge.report.reasons import REASONS
 
 
 def same_request_for_server(
@@ -132,8 +131,7 @@ class _Adaptation:
         for pointer in pointers:
             if any(loss.code in _OF_TARGET and loss.path.startswith(f"{pointer}/") for loss in self._noted.losses):
                 continue  # each of its items is in the report
-            node = ir.Opaque(format=self._format.name, raw=resolve(self._raw, pointer)[1], src=pointer)
-            losses.dropped(node, code="rejected_by_server")
+            losses.dropped_at(pointer, "rejected_by_server")
         return pointers
 
     def _items_of_reasoning(self, losses: Ledger) -> list[str]:
@@ -147,10 +145,8 @@ class _Adaptation:
             for index, item in enumerate(items if isinstance(items, list) else ())
             if item == self._format.reasoning_items[field]
         ]
-        code = "no_reasoning"
-        losses.include(
-            Loss(pointer, "dropped", "info", code, REASONS[code], resolve(self._raw, pointer)[1]) for pointer in pointers
-        )
+        for pointer in pointers:
+            losses.dropped_at(pointer, "no_reasoning", severity="info")
         return pointers
 
     def _with_differences(self, adapted: JsonObject) -> JsonObject:
@@ -317,8 +313,8 @@ def _with_server_field(body: JsonObject, for_server: JsonObject, group: frozense
 def _without_other_limits(body: JsonObject, format: FormatSpec, for_server: JsonObject, losses: Ledger) -> JsonObject:
     """Return a body whose only limit of output tokens is the one that was lowered for the model."""
     others = {key for group in format.equivalent_fields if "max_tokens" in group for key in group & body.keys() - for_server.keys()}
-    code = "repeated"
-    losses.include(Loss(f"/{key}", "dropped", "info", code, REASONS[code], body[key]) for key in sorted(others))
+    for key in sorted(others):
+        losses.dropped_at(f"/{key}", "repeated", severity="info")
     return {key: value for key, value in body.items() if key not in others}
 
 

@@ -145,7 +145,7 @@ def repair_history(body: JsonObject, losses: Ledger) -> JsonObject:
     """
     thinking = body.get("thinking") or {}
     if thinking.get("type") == "enabled" and lacks_thinking(body["messages"]):
-        losses.dropped(ir.ReasoningConfig(src="/thinking"), code="excluded")
+        losses.dropped_at("/thinking", "excluded")
         return {key: value for key, value in body.items() if key != "thinking"}
     return body
 

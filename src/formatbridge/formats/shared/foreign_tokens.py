@@ -71,9 +71,9 @@ def without_foreign_tokens(
         has_lost = True
         gone, turn = _take_out(result, pointer, emptied)
         severity: Severity = "info" if gone == pointer and code == "foreign_signature" else "lossy"  # the signed text stays
-        losses.dropped(ir.Signature(issuer=signature.issuer, kind=signature.kind, token="", src=gone), code=code, severity=severity)
+        losses.dropped_at(gone, code, severity=severity)
         if turn is not None:
-            losses.dropped(ir.Opaque(format=format.name, raw={}, src=turn), code="empty", severity="info")
+            losses.dropped_at(turn, "empty", severity="info")
     removed = {place: [index for index, item in enumerate(items) if item is _GONE] for place, items in emptied.items()}
     for items in emptied.values():
         items[:] = [item for item in items if item is not _GONE]

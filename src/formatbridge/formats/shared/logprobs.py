@@ -156,6 +156,6 @@ def drop_all_tokens(choice: ir.Choice, losses: Ledger) -> None:
     lists = dict.fromkeys(token.src.rpartition("/")[0] for token in choice.logprobs or ())
     of_texts = [src for src in lists if src.endswith("/logprobs")]
     for src in of_texts:
-        losses.dropped(ir.Text("", src))
+        losses.dropped_at(src)
     if not of_texts:
         losses.dropped(choice, "logprobs")
