@@ -101,7 +101,7 @@ def openai_layout(url: str) -> BatchLayout:
         id_field="custom_id",
         read=_read_openai,
         write_request=write_request,
-        write_response=lambda id, body: _openai_result(id, 200, body),
+        write_response=_openai_response,
         write_error=_openai_result,
         write_unprocessed=_openai_unprocessed,
         request_at="/body",
@@ -146,6 +146,10 @@ def _read_openai_error(error: JsonObject) -> BatchItem:
         message_at="/error/message",
         known=frozenset({"/error/code"} if reason else ()),
     )
+
+
+def _openai_response(id: str, body: JsonObject) -> JsonObject:
+    return _openai_result(id, 200, body)
 
 
 def _openai_result(id: str, status: int, body: JsonObject) -> JsonObject:
