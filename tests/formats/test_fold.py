@@ -450,8 +450,14 @@ def _fold(rule: Rule, *values: Any) -> Any:
         ("ignore", ["a", None], None),
         ("first", ["a", "b"], "a"),
         ("last", ["a", ""], ""),
+        ("last_object", [{"a": 1}, {}], {"a": 1}),
+        ("last_object", [{"a": 1}, 0], 0),
+        ("null", [[1]], None),
+        ("empty_list", [[], [1]], []),
         ("filled", ["a", "", 0, {}], "a"),
         ("filled", ["a", False], False),
+        ("filled_list", ["a", ""], "a"),
+        ("filled_list", [[1], [1], []], [1, 1]),
         ("equal", ["a", "a", None], "a"),
         ("empty", [{}], {}),
         ("text", ["ha", "ha"], "haha"),
@@ -472,7 +478,8 @@ def test_each_rule_merges_the_values_of_a_field(rule: Rule, values: list[Any], w
 
 
 @pytest.mark.parametrize(
-    ("rule", "values"), [("equal", ["a", "b"]), ("empty", ["a"]), ("text", ["a", ["b"]]), ("text", [["a"], "b"])]
+    ("rule", "values"),
+    [("equal", ["a", "b"]), ("repeated", ["a"]), ("empty", ["a"]), ("text", ["a", ["b"]]), ("text", [["a"], "b"])],
 )
 def test_a_contradiction_makes_the_whole_unknown(rule: Rule, values: list[Any]) -> None:
     """The canonical model is used then, instead of a guess."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from formatbridge.formats.chat_completions.reasoning import BLOCK_TYPES
 from formatbridge.formats.chat_completions.stream_reasoning import BlockStep, ThinkingBlocks
@@ -49,17 +48,17 @@ def fold_stream(events: Iterable[JsonObject]) -> JsonObject | None:
 class _Message(Fold):
     """The message of a choice.
 
-    ``latest_details``: by index and type. ``uncertain_calls``: calls without an id whose name was repeated, by index; each may be two.
+    ``_latest_details``: by index and type. ``_uncertain_calls``: calls without an id whose name was repeated, by index; each may be two.
     """
 
-    __slots__ = ("_reasoning", "latest_details", "uncertain_calls")
+    __slots__ = ("_latest_details", "_reasoning", "_uncertain_calls")
 
     def __init__(self, table: Table) -> None:
         super().__init__(table)
         self._reasoning: _Reasoning | None = None
         self.items = {key: [] for key in _LISTS}  # in the order of the whole message
-        self.latest_details: dict[str, Fold] = {}
-        self.uncertain_calls: dict[int, Fold] = {}
+        self._latest_details: dict[str, Fold] = {}
+        self._uncertain_calls: dict[int, Fold] = {}
 
     def add(self, piece: JsonObject) -> None:
         """Add a delta. Reasoning that arrives both as text and as blocks is added once."""
@@ -69,10 +68,14 @@ class _Message(Fold):
         elif self._reasoning is not None and any(piece.get(key) for key in _AFTER_REASONING):
             self._reasoning.close()
         super().add(piece)
+        if calls := piece.get("tool_calls"):
+            self._add_calls(calls)
+        if details := piece.get("reasoning_details"):
+            self._add_details(details)
 
     def to_object(self) -> JsonObject:
         """Return the message; raise ``ConflictError`` where one call may be two, or has no name."""
-        for call in map(Fold.to_object, self.uncertain_calls.values()):
+        for call in map(Fold.to_object, self._uncertain_calls.values()):
             kind = kind_of_call(call)
             if read_object(call[kind].get(ARGUMENTS[kind]) or "") is None:
                 raise ConflictError(kind)
@@ -81,42 +84,42 @@ class _Message(Fold):
             raise ConflictError("function_call")
         return message
 
+    def _add_calls(self, pieces: Iterable[JsonObject]) -> None:
+        """Add each piece of a tool call to the call that its index names.
 
-def _add_calls(message: Fold, key: str, value: Any) -> None:
-    """Add pieces of tool calls, each to the call that its index names. The first piece has the name; later ones may only repeat it."""
-    assert isinstance(message, _Message)
-    calls = message.items[key]
-    for raw in value:
-        index, kind = raw.get("index"), kind_of_call(raw)
-        body = raw.get(kind) or {}
-        has_name = bool(body.get("name"))
-        is_text = isinstance(body.get(ARGUMENTS[kind]), str | None)
-        # OpenAI sends calls one after the other, each with its name first. Any other order may have several meanings.
-        if index == len(calls) and has_name and is_text:
-            calls.append(Fold(_CALL, {field: value for field, value in raw.items() if field != "index"}))
-        elif isinstance(index, int) and 0 <= index < len(calls) and is_text and kind in calls[index].values:
-            # Without ids, a repeated name may begin another call (fixture tools_index_reused_no_ids).
-            if has_name and not calls[index].values.get("id"):
-                message.uncertain_calls[index] = calls[index]
-            calls[index].add(raw)
-        else:
-            raise ConflictError(key)
-    if not value:
-        message.values[key] = value
+        The first piece has the name; later ones may only repeat it.
+        """
+        calls = self.items["tool_calls"]
+        for piece in pieces:
+            index, kind = piece.get("index"), kind_of_call(piece)
+            body = piece.get(kind) or {}
+            has_name = bool(body.get("name"))
+            is_text = isinstance(body.get(ARGUMENTS[kind]), str | None)
+            # OpenAI sends calls one after the other, each with its name first. Any other order may have several meanings.
+            if index == len(calls) and has_name and is_text:
+                calls.append(Fold(_CALL, {field: value for field, value in piece.items() if field != "index"}))
+            elif isinstance(index, int) and 0 <= index < len(calls) and is_text and kind in calls[index].values:
+                # Without ids, a repeated name may begin another call (fixture tools_index_reused_no_ids).
+                if has_name and not calls[index].values.get("id"):
+                    self._uncertain_calls[index] = calls[index]
+                calls[index].add(piece)
+            else:
+                raise ConflictError("tool_calls")
 
+    def _add_details(self, pieces: Iterable[JsonObject]) -> None:
+        """Add each piece of a reasoning detail to the latest detail with its index and type.
 
-def _add_details(message: Fold, key: str, value: Any) -> None:
-    """Add pieces of reasoning details, each to the latest with its index and type. Without an index only the last detail continues."""
-    assert isinstance(message, _Message)
-    details = message.items[key]
-    for raw in value:
-        key_of_detail = repr((raw.get("index"), raw.get("type")))
-        known = message.latest_details.get(key_of_detail)
-        if known is None or (raw.get("index") is None and known is not details[-1]) or _begins_other_detail(known, raw):
-            message.latest_details[key_of_detail] = Fold(_DETAIL, raw)
-            details.append(message.latest_details[key_of_detail])
-        else:
-            known.add(raw)
+        Without an index only the last detail continues.
+        """
+        details = self.items["reasoning_details"]
+        for piece in pieces:
+            key = repr((piece.get("index"), piece.get("type")))
+            known = self._latest_details.get(key)
+            if known is None or (piece.get("index") is None and known is not details[-1]) or _begins_other_detail(known, piece):
+                self._latest_details[key] = Fold(_DETAIL, piece)
+                details.append(self._latest_details[key])
+            else:
+                known.add(piece)
 
 
 def _begins_other_detail(detail: Fold, piece: JsonObject) -> bool:
@@ -212,33 +215,14 @@ class _Reasoning:
             self._text, self._length = [], 0
 
 
-def _check_repeated(call: Fold, key: str, value: Any) -> None:
-    """Check that the first piece of a call had the same value."""
-    if key not in call.values or call.values[key] != value:
-        raise ConflictError(key)
-
-
-def _add_logprobs(choice: Fold, key: str, value: Any) -> None:
-    """Extend the lists of log probabilities."""
-    if value:
-        choice.object_of(key, _LOGPROBS).add(value)
-
-
-def _merge_unknown(choice: Fold, key: str, value: Any) -> None:
-    """Keep the last value that is not empty; concatenate lists."""
-    choice.values |= {key: value} if value or value is False or not choice.values.get(key) else {}
-    if isinstance(value, list):
-        choice.unknown.take({key: value})
-
-
 _BODY = Table({"choices": "ignore", "obfuscation": "ignore", "object": "ignore", "error": "empty"}, other="filled", null="filled")
 _LOGPROBS = Table({}, other="list", null="first")
-_CHOICE = Table({"delta": "ignore", "logprobs": _add_logprobs}, other=_merge_unknown, null="filled")
+_CHOICE = Table({"delta": "ignore", "logprobs": _LOGPROBS}, other="filled_list", null="filled")
 _AUDIO = Table({"id": "equal", "data": "text", "transcript": "text"}, other="filled", null="first")
 _FUNCTION_CALL = Table({"arguments": "text"}, other="equal", null="first")
-_FUNCTION = Table({"arguments": "text"}, other=_check_repeated, null="ignore")
-_CUSTOM = Table({"input": "text"}, other=_check_repeated, null="ignore")
-_CALL = Table({"index": "ignore", "function": _FUNCTION, "custom": _CUSTOM}, other=_check_repeated, null="ignore")
+_FUNCTION = Table({"arguments": "text"}, other="repeated", null="ignore")
+_CUSTOM = Table({"input": "text"}, other="repeated", null="ignore")
+_CALL = Table({"index": "ignore", "function": _FUNCTION, "custom": _CUSTOM}, other="repeated", null="ignore")
 _DETAIL = Table(dict.fromkeys(_DETAIL_TEXTS, "text"), other="filled", null="first")
 _MESSAGE = Table(
     {
@@ -250,9 +234,9 @@ _MESSAGE = Table(
         "annotations": "list",
         "images": "list",
         "audio": _AUDIO,
-        "tool_calls": _add_calls,
+        "tool_calls": "empty_list",
         "function_call": _FUNCTION_CALL,
-        "reasoning_details": _add_details,
+        "reasoning_details": "null",
         "thinking_blocks": "ignore",  # added before, together with reasoning as text
     },
     other="unknown",

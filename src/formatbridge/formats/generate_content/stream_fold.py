@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from formatbridge.formats.generate_content.reasoning import belongs_to_earlier_reasoning, decode_signature
 from formatbridge.formats.generate_content.stream_calls import PartialCalls
@@ -35,7 +34,33 @@ def fold_stream(events: Iterable[JsonObject]) -> JsonObject | None:
     return body.to_object() | folded or None
 
 
-class _Candidate(Fold):
+class Citations(Fold):
+    """The fields of a candidate with citations. The vendor does not document how they continue."""
+
+    __slots__ = ()
+
+    def __init__(self, table: Table | None = None) -> None:
+        super().__init__(table or _CITATIONS)
+
+    def add(self, piece: JsonObject) -> None:
+        """Add a candidate. An event repeats all earlier chunks of its grounding metadata, or has only new chunks."""
+        # The vendor does not document which. A list that begins with all earlier chunks repeats them. Otherwise its chunks are appended,
+        # and the indices in its supports are increased.
+        added = piece.get("groundingMetadata")
+        if added and self.values.get("groundingMetadata"):
+            grounding = self.object_of("groundingMetadata", _GROUNDING)
+            before = _extend_list(grounding, "groundingChunks", added.get("groundingChunks"))
+            supports = added.get("groundingSupports")
+            if supports and before:
+                supports = [
+                    support | {"groundingChunkIndices": [index + before for index in support.get("groundingChunkIndices") or ()]}
+                    for support in supports
+                ]
+            _extend_list(grounding, "groundingSupports", supports)
+        super().add(piece)
+
+
+class _Candidate(Citations):
     """One candidate. ``_has_gap``: an empty text follows the last part, which is reasoning."""
 
     __slots__ = ("_calls", "_content", "_has_gap", "_parts")
@@ -48,7 +73,11 @@ class _Candidate(Fold):
         self._has_gap = False
 
     def add(self, piece: JsonObject) -> None:
-        """Add the candidate of one event."""
+        """Add the candidate of one event; raise ``ConflictError`` if its log probabilities have other fields than those before."""
+        if added := piece.get("logprobsResult"):
+            known = self.values.get("logprobsResult")
+            if known and _types_of_fields(known) != _types_of_fields(added):
+                raise ConflictError("logprobsResult")
         super().add(piece)
         if "content" in piece:
             content = piece["content"] or {}
@@ -108,27 +137,8 @@ class _Candidate(Fold):
         self._parts.append(Fold(_PART, part))
 
 
-def _keep_empty_list(body: Fold, key: str, value: Any) -> None:
-    """Keep an empty list. Candidates are folded one by one."""
-    if value == []:
-        body.values[key] = value
-
-
-def _add_logprobs(candidate: Fold, key: str, value: Any) -> None:
-    """Extend the lists of log probabilities; raise ``ConflictError`` if the fields differ from those before."""
-    known = candidate.values.get(key)
-    if not known:
-        candidate.values[key] = value
-    elif value:
-        if {name: type(items) for name, items in value.items()} != {name: type(items) for name, items in known.items()}:
-            raise ConflictError(key)
-        candidate.object_of(key, _LOGPROBS).add(value)
-
-
-def _keep_last_object(candidate: Fold, key: str, value: Any) -> None:
-    """Keep the last value; an empty object replaces nothing."""
-    if value != {} or key not in candidate.values:
-        candidate.values[key] = value
+def _types_of_fields(value: JsonObject) -> dict[str, type]:
+    return {name: type(items) for name, items in value.items()}
 
 
 def _has_same_flags(before: JsonObject, part: JsonObject) -> bool:
@@ -142,25 +152,6 @@ def _is_carried(part: JsonObject) -> bool:
     """Return whether a visible text has the token of reasoning of another format. Such a token neither signs nor ends the text."""
     is_marked = "thoughtSignature" in part and bool(part.get("text")) and not part.get("thought")
     return is_marked and belongs_to_earlier_reasoning(decode_signature(part, ""))
-
-
-def _add_grounding(candidate: Fold, key: str, value: Any) -> None:
-    """Add grounding metadata. An event repeats all earlier chunks, or has only new chunks."""
-    # The vendor does not document which. A list that begins with all earlier chunks repeats them. Otherwise its chunks are appended, and
-    # the indices in its supports are increased.
-    if not candidate.values.get(key):
-        candidate.values[key] = value
-        return
-    grounding = candidate.object_of(key, _GROUNDING)
-    before = _extend_list(grounding, "groundingChunks", value.get("groundingChunks"))
-    supports = value.get("groundingSupports")
-    if supports and before:
-        supports = [
-            support | {"groundingChunkIndices": [index + before for index in support.get("groundingChunkIndices") or ()]}
-            for support in supports
-        ]
-    _extend_list(grounding, "groundingSupports", supports)
-    grounding.add(value)
 
 
 def _extend_list(grounding: Fold, key: str, items: list[JsonObject] | None) -> int:
@@ -179,18 +170,17 @@ def _extend_list(grounding: Fold, key: str, items: list[JsonObject] | None) -> i
 # ``unique``: an event may repeat the entries of a list, so only new ones are added.
 _UNION = Table({}, other="unique", null="unique")
 _GROUNDING = Table({"groundingChunks": "ignore", "groundingSupports": "ignore"}, other="unique", null="unique")
-CITATIONS = Table({"groundingMetadata": _add_grounding, "citationMetadata": _UNION}, other="ignore", null="ignore")
-"""Rules for the fields of a candidate with citations. The vendor does not document how they continue."""
+_CITATIONS = Table({"groundingMetadata": _GROUNDING, "citationMetadata": _UNION}, other="ignore", null="ignore")
 URL_CONTEXT = Table({"urlContextMetadata": _UNION}, other="ignore", null="ignore")
 """Rules for the web pages that the server read."""
 # ``last``: each event has the counts so far and the names again (fixtures ``usage_running``, ``text_named_late``).
-_BODY = Table({"candidates": _keep_empty_list, "error": "empty"}, other="last", null="ignore")
+_BODY = Table({"candidates": "empty_list", "error": "empty"}, other="last", null="ignore")
+_LOGPROBS = Table({}, other="list", null="last")
 _CANDIDATE = Table(
-    {**CITATIONS.fields, **URL_CONTEXT.fields, "content": "ignore", "logprobsResult": _add_logprobs},
-    other=_keep_last_object,
+    {**_CITATIONS.fields, **URL_CONTEXT.fields, "content": "ignore", "logprobsResult": _LOGPROBS},
+    other="last_object",
     null="ignore",
 )
-_LOGPROBS = Table({}, other="list", null="last")
 _PART = Table({"text": "text"}, other="last", null="last")
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from formatbridge import ir
 from formatbridge.formats.generate_content.citations import decode_citations
 from formatbridge.formats.generate_content.stream_calls import PartialCalls
-from formatbridge.formats.generate_content.stream_fold import CITATIONS, URL_CONTEXT
+from formatbridge.formats.generate_content.stream_fold import URL_CONTEXT, Citations
 from formatbridge.formats.generate_content.tool_calls import ConversationCalls
 from formatbridge.formats.shared.fold import Fold
 from formatbridge.formats.shared.unmodelled_fields import merge_extra
@@ -39,7 +39,7 @@ class Choice:
     has_calls: bool = False
     partial: PartialCalls | None = None
     finish: JsonObject = field(default_factory=dict)
-    citations: Fold = field(default_factory=lambda: Fold(CITATIONS))
+    citations: Citations = field(default_factory=Citations)
     url_context: Fold = field(default_factory=lambda: Fold(URL_CONTEXT))
     tokens: list[ir.TokenLogprob] = field(default_factory=list)
     token_count: int = 0

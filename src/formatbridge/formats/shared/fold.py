@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -10,17 +10,22 @@ from formatbridge.formats.shared.unmodelled_fields import Pieces
 from formatbridge.jsontext.depth import dump_sorted
 from formatbridge.jsontext.types import JsonObject
 
-Name = Literal["ignore", "empty", "first", "last", "filled", "equal", "text", "list", "unique", "unknown"]
+Name = Literal[
+    "ignore", "null", "empty_list", "first", "last", "last_object", "filled", "filled_list", "text", "list", "unique", "unknown",
+    "equal", "repeated", "empty",
+]  # fmt: skip
 """The rule of a field.
 
-- ``ignore``, ``first``, ``last``: no value stays, or the first one, or the last one.
-- ``filled``: the last value stays that is not null, empty or 0, if there is one.
+- ``ignore``: no value stays. ``null``, ``empty_list``: only such a value stays, and a subclass adds the items of the others.
+- ``first``, ``last``: the first or the last value stays. ``last_object``: the last one too, but an empty object replaces nothing.
+- ``filled``: the last value stays that is not null, empty or 0, if there is one. ``filled_list``: the same, but lists are concatenated.
 - ``text``, ``list``: texts and lists are concatenated. ``unique``: lists too, without items that earlier pieces have.
 - ``unknown``: values are merged by their types.
-- ``equal``: a different value is a conflict. ``empty``: a value that is not empty is a conflict.
+- ``equal``: a different value is a conflict. ``repeated``: so is one that the first piece does not have.
+- ``empty``: a value that is not empty is a conflict.
 """
-Rule: TypeAlias = "Name | Table | Callable[[Fold, str, Any], None]"
-"""The name of a rule, the table of an object, or a function of the fold, the key and the value."""
+Rule: TypeAlias = "Name | Table"
+"""The name of a rule, or the table of an object."""
 
 
 class ConflictError(Exception):
@@ -66,8 +71,6 @@ class Fold:
                 continue
             if isinstance(rule, str):
                 self._merge(rule, key, value)
-            elif not isinstance(rule, Table):
-                rule(self, key, value)
             elif self.values.get(key):
                 self.object_of(key, rule).add(value)
             else:
@@ -76,29 +79,49 @@ class Fold:
     def _merge(self, rule: Name, key: str, value: Any) -> None:
         known = self.values.get(key)
         is_list = isinstance(value, list)
-        match rule:
-            case "first":
-                self.values.setdefault(key, value)
+        match rule:  # the most frequent rules are first
             case "text" if isinstance(value, str):
                 self._text_of(key).append(value)
-            case "list" if is_list:
-                self.list_of(key).extend(value)
-            case "unique" if is_list and isinstance(known, list):
-                self._add_unique(key, value)
-            case "unknown":
+                return
+            case "filled" | "filled_list" | "unique" if known and not value and value is not False:
+                return
+            case "last" | "filled":
+                pass
+            case "last_object" | "null" | "empty_list" if self._is_ignored(rule, key, value):
+                return
+            case "filled_list" | "unknown" if is_list or rule == "unknown":
                 self.values.setdefault(key)
                 self.unknown.take({key: value})
-            case "equal" if known not in (None, value):
+                return
+            case "list" if is_list:
+                self.list_of(key).extend(value)
+                return
+            case "unique" if is_list and isinstance(known, list):
+                self._add_unique(key, value)
+                return
+            case "first":
+                self.values.setdefault(key, value)
+                return
+            case "equal" | "repeated" | "empty" | "text" if self._is_conflict(rule, key, value):
                 raise ConflictError(key)
-            case "empty" if value:
-                raise ConflictError(key)
-            case "text" if known or key in self.texts:
-                raise ConflictError(key)
-            case "filled" | "unique" if known and not value and value is not False:
-                pass
-            case _:
-                self.values[key] = value
-                self._seen.pop(key, None)
+        self.values[key] = value
+        self._seen.pop(key, None)
+
+    def _is_ignored(self, rule: Name, key: str, value: Any) -> bool:
+        if rule == "last_object":
+            return value == {} and key in self.values
+        return rule == "null" or value != []
+
+    def _is_conflict(self, rule: Name, key: str, value: Any) -> bool:
+        known = self.values.get(key)
+        match rule:
+            case "equal":
+                return known not in (None, value)
+            case "repeated":
+                return bool(known != value)
+            case "text":
+                return bool(known) or key in self.texts
+        return bool(value)
 
     def _text_of(self, key: str) -> list[str]:
         # Pieces are joined once, in ``to_object``. Joining each would take quadratic time.
