@@ -96,7 +96,7 @@ class DialectRules:
     item_types: frozenset[str] | None = None
     """The types of items of Responses that the server reads; None: as the format."""
     tool_types: Mapping[str, str] = field(default_factory=dict)
-    """Types of tools of Responses to the types by which this server knows the same tools."""
+    """Types of tools of Responses to the types that this server has for the same tools."""
     rejects_in_tools: frozenset[str] = frozenset()
     """Fields of tools that the server answers with an error."""
     server_tools: frozenset[str] | None = None

@@ -531,7 +531,7 @@ def convert_error(
     losses = Ledger([raw] if at else raw, source_format.field_paths, text)  # pointers into a list begin with ``/0``
     losses.replaced(replacements)
     # An error of the same format stays as it is. One of no known shape is encoded, because a client would not find its message.
-    # With a status of success it is encoded for its status only: the encoder knows the status of each kind.
+    # With a status of success it is encoded for its status only, because the encoder has the status of each kind.
     target_status, result = status, raw
     is_converted = source_format is not target_format or at is None or not is_known
     if is_converted or status < 400:

@@ -179,7 +179,7 @@ def _same_request(raw: JsonObject, key: str, format: FormatSpec, model: str, los
 
 
 def _as_count(body: JsonObject, count: CountSpec, model: str, losses: Ledger) -> JsonObject:
-    """Return the count request for a request of a format, with the additions that it still has."""
+    """Wrap a request as a count request. Remove the additions that it does not contain."""
     # The request of Gemini may move into ``generateContentRequest``, and its additions with it.
     result = count.encode_request(body, model)
     if count.request_field in result:

@@ -57,7 +57,7 @@ def load_for_requests(target: FormatOrName) -> FormatSpec:
 
 
 def target_with_dialect(via: FormatOrName | None) -> Target | None:
-    """Return a target with a dialect or facts about models, after a check that the dialect has its format; None for any other value."""
+    """Return ``via`` if it is a target with a dialect or facts about models, else None. Raise if the dialect lacks the format."""
     if not isinstance(via, Target) or (via.dialect is None and via.model is None):
         return None
     load_for_requests(via)

@@ -27,7 +27,7 @@ class Start:
 
 @dataclass(slots=True)
 class Named:
-    """Fields of the answer that its start lacked; None: unchanged. An encoder cannot write them: it has already written the start."""
+    """Fields of the answer that its start lacked; None: unchanged. Encoders ignore them, because they have already written the start."""
 
     id: str | None = None
     model: str | None = None

@@ -38,8 +38,8 @@ class ToolChoice:
     Modes: ``named``: it must call ``names[0]``. ``allowed``: only the tools in ``names``; ``inner`` states whether it must call one.
     ``validated``: it may call any tool, and arguments must match their schemas. ``hosted``: a server tool of kind ``names[0]``.
     ``namespaces`` is parallel to ``names``, where tools have namespaces. The field ``hosted`` lists the allowed kinds of server tools and
-    labels of MCP servers, or the chosen one if it is the only entry. ``free`` lists server tools to which a list of functions does not
-    apply.
+    labels of MCP servers, or the chosen one if it is the only entry. ``free`` lists server tools that stay available if only some
+    functions are allowed.
     """
 
     mode: Literal["auto", "none", "required", "named", "allowed", "validated", "hosted"]

@@ -44,7 +44,7 @@ _AUDIO = frozenset({"id", "data", "transcript"})
 
 
 class StreamDecoder:
-    """Decodes the chunks of one stream. ``is_complete``: the stream brought its end, or an error."""
+    """Decodes the chunks of one stream. ``is_complete``: the stream has ended, or has an error."""
 
     END = "finish_reason, or [DONE] after a whole response"
     NEVER_REPEATED = frozenset({"name", "thinking_blocks", "reasoning_details"})

@@ -23,7 +23,7 @@ from formatbridge.jsontext.types import JsonObject
 _DETAILS = "/reasoning_details/"
 
 
-class PiecedText:
+class TextInPieces:
     """A text in pieces, which is joined only to compare it with a text of the same length."""
 
     __slots__ = ("_length", "pieces")
@@ -63,7 +63,7 @@ class BlockStep(NamedTuple):
     ends: bool = False
 
 
-class ThinkingBlock(PiecedText):
+class ThinkingBlock(TextInPieces):
     """The state of one block. ``repeats_text``: the same text came in another field of its deltas."""
 
     __slots__ = ("repeats_text", "token")
@@ -96,7 +96,7 @@ class ThinkingBlocks:
         return [self._take(entry, is_whole=are_whole and len(texts) > 1) for entry in raw]
 
     def end(self, steps: list[BlockStep]) -> list[BlockStep]:
-        """Take the latest steps as those of whole blocks, because text alone has brought them before."""
+        """Take the latest steps as those of whole blocks, because the text field already had their texts."""
         if not self._is_open:
             return steps
         self.close()
@@ -145,7 +145,8 @@ class ThinkingBlocks:
     def _repeated_block(self, text: str, token: str | None) -> int | None:
         """Return the number of the block without a signature that has the same text, or None if the text is new.
 
-        An entry without a signature repeats only a block whose pieces came with text. It must come without text or after several pieces.
+        Without a signature, an entry repeats a block only if the pieces of the block came with text. The entry itself must come without
+        text, or after several pieces.
         """
         number = len(self.blocks) - 1
         is_last = self._is_open and self.blocks[number].is_text(text)
@@ -183,16 +184,16 @@ class ThinkingBlocks:
 
 
 class ReasoningTexts:
-    """The texts of the reasoning parts of one choice. A text that came alone may be repeated by details or blocks.
+    """The texts of the reasoning parts of one choice. Details or blocks may repeat a text that came in the text field only.
 
-    ``all``: every text, in order; ``unsigned``: closed parts without a signature whose text came alone, by number.
+    ``all``: every text, in order; ``unsigned``: closed parts without a signature whose text came in the text field only, by number.
     """
 
     def __init__(self) -> None:
-        self.all: list[PiecedText] = []
+        self.all: list[TextInPieces] = []
         self.unsigned: dict[int, str] = {}
-        self._open = PiecedText()
-        self._came_alone = False  # the open text
+        self._open = TextInPieces()
+        self._is_text_field_only = False  # the open text
         self._numbers: dict[str, dict[int, None]] = {}  # of ``unsigned``, in order, by text
         self._index: int | None = None  # of the open part, in its details
         self._by_index: dict[int, int] = {}  # parts without a signature, by the index of their details
@@ -200,16 +201,16 @@ class ReasoningTexts:
 
     def open(self, part: ir.Reasoning) -> None:
         """Begin the text of a part."""
-        self._open, self._index = PiecedText(), None
+        self._open, self._index = TextInPieces(), None
         self.all.append(self._open)
-        self._came_alone = _DETAILS not in part.src
+        self._is_text_field_only = _DETAILS not in part.src
 
     def close(self, number: int) -> None:
         """End the text of the open part, which has this number."""
-        if self._came_alone and self._open.pieces:
+        if self._is_text_field_only and self._open.pieces:
             self.unsigned[number] = text = self.text()
             self._numbers.setdefault(text, {})[number] = None
-        self._came_alone = False
+        self._is_text_field_only = False
 
     def text(self) -> str:
         """Return the text of the open part."""
@@ -265,7 +266,7 @@ class ReasoningTexts:
 
     def part_with_text(self, text: str, opened: int | None) -> int | None:
         """Return the number of the part without a signature that has this text; None where there is none."""
-        if opened is not None and self._came_alone and self._open.is_text(text):
+        if opened is not None and self._is_text_field_only and self._open.is_text(text):
             return opened
         return next(iter(self._numbers.get(text, ())), None)
 
@@ -284,8 +285,8 @@ class ReasoningTexts:
         return False
 
     def repeats_open(self, part: ir.Reasoning) -> bool:
-        """Return whether a detail repeats the open part, whose text came alone."""
-        return self._came_alone and _DETAILS in part.src and self._open.is_text(part.text)
+        """Return whether a detail repeats the open part, whose text came in the text field only."""
+        return self._is_text_field_only and _DETAILS in part.src and self._open.is_text(part.text)
 
     def _take_first(self) -> int:
         number = next(iter(self.unsigned))
@@ -306,7 +307,7 @@ class DecodedBlock(NamedTuple):
 
 
 class BlockDecoder:
-    """Decodes the thinking blocks of one choice. Of blocks and text, what comes first makes the parts; the other only repeats it.
+    """Decodes the thinking blocks of one choice. The parts are decoded from blocks or text, whichever comes first; the other repeats them.
 
     ``part``: the number of the part that the latest block added text to.
     """
@@ -314,7 +315,7 @@ class BlockDecoder:
     def __init__(self) -> None:
         self.part: int | None = None
         self._blocks = ThinkingBlocks()
-        self._make_parts: bool | None = None
+        self._blocks_are_source: bool | None = None
         self._repeated_text = False
         self._opened: int | None = None
         self._text_alone: list[str] = []
@@ -336,8 +337,8 @@ class BlockDecoder:
         }
         details = [part for part in others if part.src.startswith(f"{src}/reasoning_details/")]
         if details and not details_repeat_blocks(details, decode_thinking_blocks(raws, src)[0]):
-            extra |= {"reasoning_details": delta["reasoning_details"]} if self._make_parts else {}
-        elif details and not self._make_parts:
+            extra |= {"reasoning_details": delta["reasoning_details"]} if self._blocks_are_source else {}
+        elif details and not self._blocks_are_source:
             raws = []
         if opened != self._opened or (opened is None and not raws):
             self._blocks.close()
@@ -346,30 +347,30 @@ class BlockDecoder:
         repeats_text = self._blocks.repeats_text
         self._choose_source(raws, text, is_first=not (texts.all or details))
         is_again = False
-        if repeats_text and steps[0].kind == "new":  # text alone brought the open part, or a closed one that is signed now
+        if repeats_text and steps[0].kind == "new":  # the open part came as text, or a closed part is signed now
             number = texts.part_with_text(text, opened)
             is_again = number is not None and (number == opened or any(entry.get("signature") for entry in raws))
         steps = self._blocks.end(steps) if is_again else steps
         blocks = [self._decode(raw, step, src, is_again=is_again) for raw, step in zip(raws, steps, strict=True)]
-        return blocks, [] if self._make_parts or repeats_text else others, extra
+        return blocks, [] if self._blocks_are_source or repeats_text else others, extra
 
     def _choose_source(self, raws: list[JsonObject], text: str, *, is_first: bool) -> None:
-        """Note whether blocks make the parts: they came first, and no text came alone after it had come with them."""
+        """Note whether the parts are decoded from blocks: they came first, and no later text came without them."""
         repeats_text = self._blocks.repeats_text
-        if self._make_parts is None and any(
+        if self._blocks_are_source is None and any(
             raw["type"] == "thinking" and (raw.get("thinking") or raw.get("signature")) for raw in raws
         ):
-            self._make_parts = is_first and (repeats_text or not text)
+            self._blocks_are_source = is_first and (repeats_text or not text)
         self._repeated_text = self._repeated_text or repeats_text
-        if self._make_parts and text and not repeats_text:
-            self._make_parts = not self._repeated_text
-            self._text_alone += [text] if self._make_parts else []
+        if self._blocks_are_source and text and not repeats_text:
+            self._blocks_are_source = not self._repeated_text
+            self._text_alone += [text] if self._blocks_are_source else []
 
     def _decode(self, raw: JsonObject, step: BlockStep, src: str, *, is_again: bool) -> DecodedBlock:
-        """Decode an entry. Its text is new where blocks make the parts, or where it came with text that is new."""
+        """Decode an entry. Its text is new if the parts are decoded from blocks, or if new text came with it."""
         part = decode_thinking_block(raw, f"{src}/thinking_blocks/{step.number}")
         has_text = bool(part.text) and step.kind in ("new", "more")
-        is_new = not is_again if self._blocks.repeats_text else self._make_parts and not self._repeated_text
+        is_new = not is_again if self._blocks.repeats_text else self._blocks_are_source and not self._repeated_text
         if has_text and not is_new:
             self._repeated[step.number] = raw
         return DecodedBlock(raw, part, step, bool(has_text and is_new))
@@ -387,7 +388,7 @@ class BlockDecoder:
         self._unclear.append({**block.raw, "thinking": self.text(block.step.number)} if block.step.signs else block.raw)
 
     def unmodelled_fields(self, texts: ReasoningTexts) -> JsonObject:
-        """Return blocks that no part has, and text that came alone although the parts come from blocks."""
+        """Return blocks that no part has, and text without blocks although the parts are decoded from blocks."""
         parts = [text.text() for text in texts.all]
         known, alone = set(parts), "".join(self._text_alone)
         repeated = [(self._blocks.blocks[number], raw) for number, raw in self._repeated.items()]
