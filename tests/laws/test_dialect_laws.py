@@ -24,6 +24,7 @@ BY_VALUE = {
     "hosted_history_search": "a call with another name is an unknown block, which passes unchanged",
     "logprobs_counted_own": "the number of alternatives has two fields",
     "reasoning_off": "the server cannot turn reasoning off, and any other amount has an effort",
+    "results_without_id_own": "a result whose name is that of no call is separated from its call",
     "settings_prewarm": "a limit of 0 has no counterpart; any other limit has one",
     "switch_effort_none": "the effort `none` has precedence over a flag, and another value has not",
     "switch_budget_off": "the server cannot turn reasoning off, and any other amount has an effort",

@@ -60,8 +60,7 @@ def aligned(raw: list[Any], before: list[Any], after: list[Any], path: str, orig
             if index in others.new and not any(covers(raw[other], item) for other in unwritten):
                 placed.append((-1, Item(None, index, after=item)))
         elif index == group.after[0]:
-            is_patched = all(_kind(raw[one]) == _kind(before[each]) for one in group.raw for each in group.before)
-            placed += _placed(group, raw, before, after, path, origins) if is_patched else _replaced(group, after)
+            placed += _placed(group, raw, before, after, path, origins)
     if not others.new and not _is_rearranged(groups):
         placed.sort(key=lambda each: each[0])
     return _with_unwritten(placed, unwritten)
@@ -218,11 +217,19 @@ def _placed(
     """Return the items of a group to send, each with the index of the caller's item that it replaces."""
     first, at = group.raw[0], group.after[0]
     old, new = [before[index] for index in group.before], [after[index] for index in group.after]
-    if dumps(old) == dumps(new):
-        return [(source, Item(source, at)) for source in group.raw]
     added = _replaced(group, after)
+    is_converted = any(_kind(raw[source]) != _kind(item) for source in group.raw for item in old)
+    if dumps(old) == dumps(new):
+        is_legacy = all(_role(raw[source]) == "function" for source in group.raw)  # its call is a legacy one as well
+        return added if is_converted and not is_legacy else [(source, Item(source, at)) for source in group.raw]
+    if len(group.raw) == 1 and len(old) > 1 and new:  # the encoder has split an item
+        old, new = _rejoined(old), _rejoined(new)
+        added = added if len(new) > 1 else []
+    if is_converted:
+        return added
     if not old:  # the encoder writes it for this server only
-        return [(first, Item(first, at))] if len(group.raw) == 1 and covers(raw[first], new[0]) else added
+        is_same = len(group.raw) == len(new) == 1 and _kind(raw[first]) == _kind(new[0])
+        return [(first, Item(first, at))] if is_same else added
     if len(old) == 1 and len(group.raw) == 1:
         return [(first, Item(first, at, old[0], new[0])), *added[1:]]
     if len(old) == len(new) == 1:
@@ -231,6 +238,15 @@ def _placed(
     if len(new) == 1 and all(len(origins.indexes(item, path)) == 1 for item in old):  # only this server requires joined items
         return [(first, Item(first, at, old[0], new[0]))]
     return added
+
+
+def _rejoined(items: list[Any]) -> list[Any]:
+    """Join items that differ in their lists only into one item; return the same items if they differ in more."""
+    key = next((key for key, value in items[0].items() if isinstance(value, list)), None)
+    rest = [{name: value for name, value in item.items() if name != key} for item in items]
+    if key is None or any(each != rest[0] for each in rest) or not all(isinstance(item[key], list) for item in items):
+        return items
+    return [items[0] | {key: [part for item in items for part in item[key]]}]
 
 
 def _separated(group: _Group, before: Any, after: Any, path: str, origins: Origins) -> dict[int, tuple[Any, Any]] | None:
@@ -273,11 +289,16 @@ def as_list(value: Any, parts: list[Any]) -> list[Any] | None:
 
 
 def _with_unwritten(placed: list[tuple[int, Item]], unwritten: list[int]) -> list[Item]:
-    """Return items with those that the encoder does not write, each after the item before it in the list of the caller."""
+    """Return items with those that the encoder does not write, each next to the item before or after it in the list of the caller."""
     result = [*placed]
     for index in unwritten:
         earlier = [at for at, (place, _) in enumerate(result) if 0 <= place < index]
-        result.insert(max(earlier, key=lambda at: result[at][0], default=-1) + 1, (index, Item(index, -1)))
+        later = [at for at, (place, _) in enumerate(result) if place > index]
+        if earlier:
+            at = max(earlier, key=lambda each: result[each][0]) + 1
+        else:
+            at = min(later, key=lambda each: result[each][0], default=len(result))
+        result.insert(at, (index, Item(index, -1)))
     return [item for _, item in result]
 
 
@@ -302,6 +323,8 @@ def _tool_label(tool: Any) -> Hashable:
 def _role(item: Any) -> str | None:
     """Return the role of a message. Each server has one of two roles for instructions."""
     role = item.get("role") if isinstance(item, dict) else None
+    if isinstance(item, dict) and "parts" in item and role in (None, "function"):
+        return "user"  # Gemini's default, and its older role for results of functions
     return ("system" if role == "developer" else role) if isinstance(role, str) else None
 
 
@@ -314,7 +337,7 @@ def _kind(item: Any) -> Hashable:
     if kind == "message" or (kind == "custom" and "input_schema" in item):
         kind = None
     # Gemini: {"googleSearch": {}}, or "google_search"; {"functionCall": {...}, "thoughtSignature": ""}
-    if role is None and kind is None:
+    if role is None and kind is None and "parts" not in item:
         return to_snake(next((key for key, value in item.items() if isinstance(value, dict)), next(iter(item), "")))
     # The encoder writes another variant of the types of tools that a server runs.
     return _role(item), _VARIANT.sub("", kind) if isinstance(kind, str) else None, _call(item)

@@ -11,6 +11,8 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import resolve
 
 _NOTHING = object()
+_TEXTS = ("/content", "/output")
+"""Ends of pointers to lists of parts. Servers reject an empty list there, and accept an empty text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,8 @@ class BodyChanges:
         items: list[Any] = []
         for item in self._orders.get(path, range(len(value))):
             items.append(item.value if isinstance(item, NewItem) else self._applied(value[item], f"{path}/{item}", paths))
-        return [item for item in items if item is not _NOTHING]
+        kept = [item for item in items if item is not _NOTHING]
+        return "" if value and not kept and path.endswith(_TEXTS) else kept
 
     def pointer_of(self, item: NewItem, pointer: str) -> str:
         """Return the pointer, after the changes, of a new item of the list at a pointer."""

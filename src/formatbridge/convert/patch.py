@@ -97,7 +97,7 @@ class Patch:
             return raw
         if isinstance(raw, dict) and isinstance(before, dict) and isinstance(after, dict):
             return self._apply_to_object(raw, before, after, path)
-        if isinstance(raw, list):
+        if isinstance(raw, list) and any(isinstance(item, dict) for item in raw):
             old, new = as_list(before, raw), as_list(after, raw)
             items = None if old is None or new is None else aligned(raw, old, new, path, self._origins)
             if items or (items is not None and isinstance(after, list)):

@@ -18,7 +18,7 @@ from formatbridge.formats.model_facts import ModelFacts
 from formatbridge.formats.shared.foreign_tokens import Removed, original_pointer
 from formatbridge.formats.shared.server_fields import add_missing_messages, drop_unread_fields
 from formatbridge.formats.shared.server_rules import changes_configuration
-from formatbridge.jsontext.pointers import to_snake
+from formatbridge.jsontext.pointers import prefixes, to_snake
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.field_paths import ABSENT
@@ -49,7 +49,12 @@ def same_request_for_server(
         _include(losses, noted, result[0], lambda pointer: original_pointer(pointer, removed))
         return result
     adaptation = _Adaptation(raw, format, format_of_server, options, facts)
-    body, tools = adaptation.body(losses), adaptation.tools
+    noted = Ledger(raw, format.field_paths)
+    body, tools = adaptation.body(noted), adaptation.tools
+    if not adaptation.is_equivalent(body):
+        noted = Ledger(raw, format.field_paths)
+        body = _Adaptation(raw, format, format_of_server, options, facts, replaces_conversation=True).body(noted)
+    _include(losses, noted, body, str)
     adapted, rounds, original = body, 0, raw
     while facts is not None and adapted is not raw and rounds < _MOST_ROUNDS:
         raw, rounds, noted = adapted, rounds + 1, Ledger(adapted, format.field_paths)
@@ -78,8 +83,16 @@ class _Adaptation:
     # ``for_server``: ``{"max_tokens": 5}``. Only the difference of the last two is applied to ``raw``, which keeps ``x``.
 
     def __init__(
-        self, raw: JsonObject, format: FormatSpec, format_of_server: FormatSpec, options: Options, facts: ModelFacts | None
+        self,
+        raw: JsonObject,
+        format: FormatSpec,
+        format_of_server: FormatSpec,
+        options: Options,
+        facts: ModelFacts | None,
+        *,
+        replaces_conversation: bool = False,
     ) -> None:
+        self._replaces_conversation = replaces_conversation
         self._raw, self._format, self._format_of_server, self._options, self._facts = raw, format, format_of_server, options, facts
         self._rules = format_of_server.dialect
         self._reasoning_fields = format.server_requests.reasoning_fields if format.server_requests is not None else frozenset()
@@ -103,7 +116,7 @@ class _Adaptation:
         rules = losses.dialect = self._rules
         body = self._with_settings_of_reasoning(body)
         if self._facts is not None and "output_limit" in self._codes:
-            body = _without_other_limits(body, self._format, self._for_server, losses)
+            body = self._with_one_limit(body, losses)
         unread = [
             loss for loss in self._noted.losses if loss.code in _OF_MODEL or (loss.code in _OF_TARGET and loss.kind == "dropped")
         ]
@@ -122,6 +135,28 @@ class _Adaptation:
             body = drop_unread_fields(body, before, self._request, self._format_of_server, noted)
         _include(losses, noted, body, changes.original)
         return body
+
+    def is_equivalent(self, body: JsonObject) -> bool:
+        """Return whether the encoder writes a conversation for the server from ``body`` as from the body of the caller.
+
+        Reasoning is left out: servers have different fields for it, and a message may have several texts of it.
+        """
+        keys = {self._field, "tools"}
+        if all(body.get(key) is self._raw.get(key) for key in keys):
+            return True
+        checked = check(body, self._format, "request")
+        request = self._format.decode_request(checked, model=self._raw.get("model"), stream=bool(self._raw.get("stream")))
+        expected, actual = (self._encoded_without_reasoning(each) for each in (self._request, request))
+        return all(expected.get(key) == actual.get(key) for key in keys)
+
+    def _encoded_without_reasoning(self, request: ir.Request) -> JsonObject:
+        messages = [
+            replace(message, parts=[part for part in message.parts if not isinstance(part, ir.Reasoning)])
+            for message in request.messages
+        ]
+        losses = Ledger(self._raw, self._format.field_paths)
+        request = replace(request, messages=messages)
+        return encode_request_for(request, self._format_of_server, losses, self._options, self._facts)[0]
 
     def _nested_fields(self, losses: Ledger) -> list[str]:
         """Return the pointers of fields below others that the server rejects; note them."""
@@ -161,6 +196,8 @@ class _Adaptation:
         if current is not body:
             patch.note_changes(raw, current, (raw.keys() | current.keys()) - {field})
             body = current | {field: patch.replace(f"/{field}", adapted[field])}
+        elif self._replaces_conversation:
+            body = body | {key: patch.replace(f"/{key}", adapted[key]) for key in (field, "tools") if key in adapted}
         elif _replaces_conversation(self._request, rules, self._common, self._for_server):
             body = body | {field: patch.replace(f"/{field}", adapted[field])}
         return _with_moved_values(body, raw, self._format, (self._common, self._for_server), patch, self._options)
@@ -200,6 +237,20 @@ class _Adaptation:
         needless -= {"tool_choice", "parallel_tool_calls"} if any(message.tools for message in self._request.messages) else set()
         return _without_fields(body, frozenset(needless)) if needless else body
 
+    def _with_one_limit(self, body: JsonObject, losses: Ledger) -> JsonObject:
+        """Return a body whose only limit of output tokens is the one that was lowered for the model."""
+        group = next((group for group in self._format.equivalent_fields if "max_tokens" in group), frozenset())
+        names = self._rules.names if self._rules is not None else {}
+        of_caller, written = group & self._raw.keys(), group & self._for_server.keys()
+        if len(of_caller) == len(written) == 1 and of_caller != written and of_caller.isdisjoint(names):
+            key, other = *of_caller, *written
+            self._patch.note(f"/{key}")
+            return _without_fields(body, written) | {key: self._for_server[other]}
+        others = group & body.keys() - written
+        for key in sorted(others):
+            losses.dropped_at(f"/{key}", "repeated", severity="info")
+        return _without_fields(body, others)
+
     def _excluded_settings(self) -> list[Loss]:
         """Return the losses of settings of reasoning which a forced tool call excludes on the server."""
         rules = self._rules
@@ -223,7 +274,7 @@ class _Adaptation:
 
         def differs(path: str) -> bool:
             path = self._patch.changes.pointer(path)
-            return resolve(before, path) != resolve(body, path)
+            return resolve(before, path) != resolve(body, path) and not _is_elsewhere(path, before, body)
 
         losses.include(
             loss for loss in self._noted.losses if loss.code in _OF_TARGET or self._patch.concerns(loss.path) or differs(loss.path)
@@ -232,6 +283,18 @@ class _Adaptation:
             path = self._patch.pointer_of_addition(addition.path)
             if path is not None:
                 losses.added(path, addition.value, addition.why)
+
+
+def _is_elsewhere(path: str, before: JsonObject, body: JsonObject) -> bool:
+    """Return whether a text is in another field of the same object now, or an item that has the value at another index of its list."""
+    for pointer in prefixes(path):
+        above = pointer.rpartition("/")[0]
+        value, old, new = (resolve(*place)[1] for place in ((before, pointer), (before, above), (body, above)))
+        if isinstance(old, list) and isinstance(new, list) and value in new:
+            return True
+        if pointer == path and isinstance(value, str) and isinstance(old, dict) and isinstance(new, dict):
+            return any(member == value and old.get(key) != value for key, member in new.items())
+    return False
 
 
 def _without_history(format: FormatSpec) -> FormatSpec:
@@ -308,14 +371,6 @@ def _with_server_field(body: JsonObject, for_server: JsonObject, group: frozense
         return body
     kept = {key: value for key, value in body.items() if key not in group}
     return kept | {key: for_server[key] for key in for_server if key in expected}
-
-
-def _without_other_limits(body: JsonObject, format: FormatSpec, for_server: JsonObject, losses: Ledger) -> JsonObject:
-    """Return a body whose only limit of output tokens is the one that was lowered for the model."""
-    others = {key for group in format.equivalent_fields if "max_tokens" in group for key in group & body.keys() - for_server.keys()}
-    for key in sorted(others):
-        losses.dropped_at(f"/{key}", "repeated", severity="info")
-    return {key: value for key, value in body.items() if key not in others}
 
 
 def _changed(body: JsonObject, changes: BodyChanges) -> JsonObject:

@@ -1,0 +1,228 @@
+"""A request of the format of its server keeps its conversation: every call has its result, and nothing is moved, repeated or lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+
+_USER = {"role": "user", "content": "Take a screenshot"}
+_IMAGE_URL = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
+_IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+_FILE = {"type": "file", "file": {"file_data": "data:application/pdf;base64,JVBERi0=", "filename": "a.pdf"}}
+_VIDEO = {"type": "video_url", "video_url": {"url": "https://example.com/a.mp4"}}
+_TEXT_ONLY = fb.ModelFacts(inputs=frozenset({"text"}))
+
+
+def _text(text: str, **fields: Any) -> dict[str, Any]:
+    return {"type": "text", "text": text, **fields}
+
+
+def _calls(*ids: str) -> dict[str, Any]:
+    calls = [{"id": each, "type": "function", "function": {"name": "shot", "arguments": "{}"}} for each in ids]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+def _result(call_id: str, content: Any) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": call_id, "content": content}
+
+
+def _convert(
+    body: dict[str, Any], format: Any, dialect: str | None = None, facts: fb.ModelFacts | None = None
+) -> fb.ConvertedRequest:
+    return fb.convert_request({"model": "m", **body}, source=format, target=fb.Target(format, dialect=dialect, model=facts))
+
+
+def _chat(messages: list[Any], dialect: str | None = None, facts: fb.ModelFacts | None = None) -> fb.ConvertedRequest:
+    return _convert({"messages": messages}, "chat_completions", dialect, facts)
+
+
+@pytest.mark.parametrize(("dialect", "part"), [("moonshot", _IMAGE_URL), ("ollama", _IMAGE_URL), ("deepseek", _FILE)])
+def test_a_result_without_a_readable_part_still_answers_its_call(dialect: str, part: Any) -> None:
+    """Servers reject a call without a result, also if they cannot read what the result has."""
+    converted = _chat([_USER, _calls("call_1"), _result("call_1", [part]), _USER], dialect)
+
+    assert [message["role"] for message in converted.body["messages"]] == ["user", "assistant", "tool", "user"]
+    assert converted.body["messages"][2] == _result("call_1", "")
+    assert [loss.path for loss in converted.losses] == ["/messages/2/content/0"]
+
+
+def test_an_image_that_leaves_a_result_follows_all_results() -> None:
+    """A user message between the results of one turn separates the second result from its call."""
+    cached = [_text("fine", cache_control={"type": "ephemeral"})]
+    converted = _chat([_USER, _calls("call_1", "call_2"), _result("call_1", [_IMAGE_URL]), _result("call_2", cached)], "fireworks")
+
+    assert [message["role"] for message in converted.body["messages"]] == ["user", "assistant", "tool", "tool", "user"]
+    assert _IMAGE_URL in converted.body["messages"][-1]["content"]
+
+
+def test_an_image_of_a_result_with_a_new_id_is_kept() -> None:
+    """Mistral accepts ids of nine characters only, so that the ids of the call and the result change."""
+    converted = _chat([_USER, _calls("call_1"), _result("call_1", [_IMAGE]), _USER], "mistral")
+
+    assert _IMAGE in [
+        part for message in converted.body["messages"] if isinstance(message["content"], list) for part in message["content"]
+    ]
+
+
+def test_an_image_of_a_result_is_written_once() -> None:
+    converted = _chat([_USER, _calls("call_1"), _result("call_1", [_text("see image"), _IMAGE]), _USER], "perplexity")
+
+    assert str(converted.body).count("iVBORw0KGgo=") == 1
+    assert [loss.path for loss in converted.losses] == ["/messages/2/content/1"]
+
+
+def test_results_stay_in_the_order_of_the_caller() -> None:
+    results = [_result("call_1", [_text("one"), _VIDEO]), _result("call_2", "two"), _result("call_3", [_FILE, _text("three")])]
+    converted = _chat([_USER, _calls("call_1", "call_2", "call_3"), *results, _USER], "deepseek")
+
+    ids = [message.get("tool_call_id") for message in converted.body["messages"]]
+    assert ids == [None, None, "call_1", "call_2", "call_3", None]
+
+
+def test_a_result_without_parts_for_the_model_has_an_empty_text() -> None:
+    """Servers reject an empty list of parts."""
+    converted = _chat([_USER, _calls("call_1"), _result("call_1", [_IMAGE])], facts=_TEXT_ONLY)
+
+    assert converted.body["messages"][2] == _result("call_1", "")
+
+
+def test_legacy_calls_and_their_results_stay_legacy() -> None:
+    """A server may read both forms, but not the result of one for a call of the other."""
+    call = {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}}
+    result = {"role": "function", "name": "f", "content": "out"}
+    user = {"role": "user", "content": "bb"}
+    converted = _chat([_USER, call, result, user, {"role": "user", "content": "cc"}], "perplexity")
+
+    assert converted.body["messages"][:3] == [_USER, call, result]
+    assert converted.additions == ()
+
+
+def test_a_system_message_comes_before_a_message_without_text() -> None:
+    """Qwen requires it at the start. The encoder does not write the empty message, which keeps its place among the others."""
+    system = {"role": "system", "content": "be brief"}
+    empty = {"role": "user", "content": ""}
+    converted = _chat([empty, _calls("call_1"), _result("call_1", [_IMAGE]), system], "qwen")
+
+    assert converted.body["messages"][:2] == [system, empty]
+
+
+@pytest.mark.parametrize(
+    ("tool", "dialect"),
+    [
+        ({"type": "custom", "name": "apply_patch"}, "xai"),
+        (
+            {"type": "namespace", "name": "n", "description": "n", "tools": [{"type": "function", "name": "g", "parameters": {}}]},
+            "openrouter",
+        ),
+    ],
+)
+def test_tools_of_a_message_are_kept_if_other_tools_change(tool: dict[str, Any], dialect: str) -> None:
+    """Coding agents add functions in the conversation, next to tools that some servers do not have."""
+    added = {"type": "function", "name": "get_z", "parameters": {"type": "object", "properties": {}}, "strict": False}
+    items = [{"type": "additional_tools", "role": "developer", "tools": [added]}, {"role": "user", "content": "hello"}]
+    converted = _convert({"input": items, "tools": [tool]}, "responses", dialect)
+
+    assert added in converted.body["tools"]
+
+
+def test_two_texts_of_a_reasoning_item_are_kept_if_an_earlier_item_is_left_out() -> None:
+    summary = [{"type": "summary_text", "text": "the summary"}]
+    content = [{"type": "reasoning_text", "text": "the text"}]
+    reasoning = {"type": "reasoning", "id": "rs_1", "summary": summary, "content": content, "encrypted_content": "token"}
+    image = {"role": "user", "content": [{"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo="}]}
+    converted = _convert({"input": [image, reasoning, {"role": "user", "content": "more"}]}, "responses", "vllm", _TEXT_ONLY)
+
+    assert converted.body["input"][0] == {"type": "reasoning", "summary": summary, "content": content}
+
+
+_CALL = {"role": "model", "parts": [{"functionCall": {"name": "shot", "args": {}}}]}
+_QUESTION = {"role": "user", "parts": [{"text": "hi"}]}
+
+
+def test_a_result_next_to_media_that_the_model_cannot_read_is_kept() -> None:
+    result = {"functionResponse": {"name": "shot", "response": {"result": "done 42"}}}
+    image = {"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}}
+    contents = [_QUESTION, _CALL, {"role": "user", "parts": [result, image]}]
+    converted = _convert({"contents": contents}, "generate_content", facts=_TEXT_ONLY)
+
+    assert converted.body["contents"][-1]["parts"][0]["functionResponse"]["response"] == {"result": "done 42"}
+    assert [loss.path for loss in converted.losses] == ["/contents/2/parts/1"]
+
+
+@pytest.mark.parametrize("role", [{}, {"role": "function"}, {"role": "user"}])
+def test_a_result_of_any_role_passes_unchanged_with_text(role: dict[str, str]) -> None:
+    """``user`` is the default of Gemini, and ``function`` its older role for results."""
+    result = {"functionResponse": {"name": "shot", "response": {"output": "warm", "degrees": 4}}}
+    contents = [_QUESTION, _CALL, {**role, "parts": [result, {"text": "and now?"}]}]
+    converted = _convert({"contents": contents}, "generate_content", "vertex")
+
+    assert converted.body["contents"] == contents
+    assert (converted.losses, converted.additions) == ((), ())
+
+
+def test_the_id_of_a_result_next_to_a_text_is_left_out_for_vertex() -> None:
+    """Vertex rejects ids of calls and of results."""
+    call = {"role": "model", "parts": [{"functionCall": {"id": "a1", "name": "f", "args": {}}}]}
+    result = {"functionResponse": {"id": "a1", "name": "f", "response": {"result": "done"}}}
+    converted = _convert(
+        {"contents": [_QUESTION, call, {"role": "user", "parts": [result, {"text": "and now?"}]}]}, "generate_content", "vertex"
+    )
+
+    assert "a1" not in str(converted.body)
+    assert {loss.path for loss in converted.losses} == {
+        "/contents/1/parts/0/functionCall/id",
+        "/contents/2/parts/0/functionResponse/id",
+    }
+
+
+def test_an_image_in_a_document_that_becomes_text_is_kept() -> None:
+    """The report calls the document changed, so that nothing of it may be lost."""
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
+    document = {"type": "document", "source": {"type": "content", "content": [_text("The tower is red."), image]}}
+    messages = [{"role": "user", "content": [document, _text("How tall?")]}]
+    converted = _convert({"max_tokens": 9, "messages": messages}, "messages", "minimax")
+
+    assert image in converted.body["messages"][0]["content"]
+
+
+def test_a_list_of_stop_sequences_beyond_the_limit_keeps_the_first() -> None:
+    """Zhipu reads one stop sequence. The list is a value, not a list of items that are compared one by one."""
+    converted = _convert({"messages": [_USER], "stop": ["a1", "b1", "c1", "d1", "e1"]}, "chat_completions", "zhipu")
+
+    assert converted.body["stop"] == ["a1"]
+
+
+def test_the_limit_of_a_model_is_written_in_the_field_of_the_caller() -> None:
+    """Servers accept both names, so that the report shows one changed value and no other field."""
+    converted = _convert({"messages": [_USER], "max_tokens": 500}, "chat_completions", facts=fb.ModelFacts(output_limit=300))
+
+    assert converted.body["max_tokens"] == 300
+    assert [(loss.path, loss.code) for loss in converted.losses] == [("/max_tokens", "output_limit")]
+    assert "max_completion_tokens" not in converted.body
+
+
+@pytest.mark.parametrize("dialect", ["deepseek", "moonshot"])
+def test_a_text_of_reasoning_in_another_field_is_no_loss(dialect: str) -> None:
+    details = [{"type": "reasoning.summary", "summary": "Thought B.", "index": 0}]
+    message = {"role": "assistant", "content": "yo", "reasoning": "Thought A.", "reasoning_details": details}
+    converted = _chat([_USER, message, _USER], dialect)
+
+    assert converted.body["messages"][1]["reasoning_content"] == "Thought A."
+    assert converted.losses == ()
+
+
+def test_parts_after_a_removed_part_are_no_losses() -> None:
+    """Their indexes change, and their values and unknown fields do not."""
+    thinking = {"type": "thinking", "thinking": [_text("my thought")]}
+    message = {"role": "assistant", "content": [thinking, _text("hello", x_extra="kept")]}
+    converted = _chat([_USER, message, _USER], "groq")
+
+    assert converted.body["messages"][1] == {
+        "role": "assistant",
+        "content": [_text("hello", x_extra="kept")],
+        "reasoning": "my thought",
+    }
+    assert converted.losses == ()
