@@ -55,6 +55,7 @@ DIFFERENCES: dict[str, dict[str, str]] = {
         "messages: a cache mark has one of two lifetimes, and content is a string if it is one text": "supported_ttl simplify_content",
         "responses: a cache mark of a message is on its last part; a result may be text only": "mark_last_part text_of",
         "generate_content: a part depends on those before it": "EncodeContext",
+        "chat_completions: images and audio of a response are fields of the message": "is_image is_audio",
         "chat_completions: servers with a dialect read cache marks, which the format does not have": " encode_cache_control",
         "generate_content: content is a list of parts, decoded by conversation.py": (
             " decode_content encode_content decode_part decode_text encode_text decode_part_without_data decode_response_part"
@@ -105,8 +106,7 @@ DIFFERENCES: dict[str, dict[str, str]] = {
     },
     "reasoning": {
         "chat_completions: fields of reasoning that repeat one another are read once, and signatures belong to parts": (
-            " texts_in is_join_of detail_index details_repeat_blocks has_message_signature separate_bound_token"
-            " is_image is_audio read_config_fields"
+            " texts_in is_join_of detail_index details_repeat_blocks has_message_signature separate_bound_token read_config_fields"
         ),
         "messages: a block has one token; tokens of calls have no place and go into blocks": "bind_call_tokens reserved_tokens",
         "responses: a token is the field of an item": "carry_token",

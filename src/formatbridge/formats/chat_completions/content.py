@@ -6,7 +6,7 @@ Two functions each encode and decode cache marks: those of OpenAI on parts, and 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import assert_never
+from typing import TypeGuard, assert_never
 
 from formatbridge import ir
 from formatbridge.dialect import DocumentPart
@@ -62,6 +62,17 @@ def decode_content(content: str | list[JsonObject] | JsonObject | None, src: str
     return [decode_part(part, f"{src}/{index}") for index, part in enumerate(content or ())]
 
 
+def encode_content(parts: Sequence[ir.Part], losses: Ledger) -> str | list[JsonObject]:
+    """Encode the parts of a user message or an instruction. A single text becomes a string."""
+    if len(parts) == 1 and type(parts[0]) is ir.Text and is_only_text(parts[0]):
+        return parts[0].text
+    content = [encoded for part in parts if (encoded := encode_part(part, losses)) is not None]
+    if len(parts) == len(content) == 1 and content[0].keys() == {"type", "text"}:
+        text: str = content[0]["text"]
+        return text
+    return content or ""
+
+
 def decode_part(raw: JsonObject, src: str) -> ir.Part:
     """Decode a content part. A part of an unknown type becomes an opaque part."""
     kind = raw.get("type")
@@ -69,8 +80,81 @@ def decode_part(raw: JsonObject, src: str) -> ir.Part:
     return decode(raw, src) if decode else _decode_unknown(raw, src)
 
 
+def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
+    """Encode a part of a user message. Return None for a part that this format cannot express."""
+    match part:
+        case ir.Text():
+            return _encode_text(part, losses)
+        case ir.Media():
+            return _encode_media(part, losses)
+        case ir.Refusal():
+            drop_unheld(part, losses)
+            # Only assistant messages have refusals (official SDK, ``ContentArrayOfContentPart``).
+            losses.changed(part, "", part.text, "flattened")
+            return {"type": "text", "text": part.text}
+        case ir.Opaque() | ir.Hosted():
+            text = encode_opaque(part, losses)
+            return None if text is None else _encode_text(text, losses)
+        case ir.Reasoning() | ir.ToolCall() | ir.ToolResult():
+            losses.dropped(part, code="orphan", severity="impossible")
+            return None
+        case _:
+            assert_never(part)
+
+
 def _decode_unknown(raw: JsonObject, src: str) -> ir.Part:
     return ir.Opaque(format="chat_completions", raw=raw, label=str(raw.get("type")), src=src)
+
+
+def decode_cache(raw: JsonObject, src: str) -> ir.CacheMark | None:
+    """Decode the cache mark of a part. If it has two, ``prompt_cache_breakpoint`` is valid."""
+    mark = raw.get("prompt_cache_breakpoint")
+    # ``prompt_cache_breakpoint`` is OpenAI's. ``cache_control`` next to it marks the same position (fixture cache_control).
+    if not mark:
+        return decode_cache_control(raw, src)
+    extra = read_extra(mark, frozenset({"ttl"}))
+    return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/prompt_cache_breakpoint", extra=extra)
+
+
+def decode_cache_control(raw: JsonObject, src: str) -> ir.CacheMark | None:
+    """Decode the cache mark of Messages, which many compatible servers accept on parts, tools, tool calls and results."""
+    mark = raw.get("cache_control")
+    if not mark:
+        return None
+    return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/cache_control", extra=read_extra(mark, _CONTROL))
+
+
+def encode_cache(mark: ir.CacheMark | None, losses: Ledger) -> JsonObject:
+    """Encode the cache mark of a part; without a mark, no field."""
+    if mark is None:
+        return {}
+    drop_unheld(mark, losses)
+    if losses.dialect is not None and losses.dialect.cache_marks == "cache_control":
+        return encode_cache_control(mark, losses)
+    ttl = _TTLS.get(mark.ttl or "", mark.ttl)
+    if ttl != mark.ttl:
+        losses.changed(mark, "ttl", ttl, severity="info")
+    return {"prompt_cache_breakpoint": {"mode": "explicit"} | ({"ttl": ttl} if ttl else {})}
+
+
+def encode_cache_control(mark: ir.CacheMark, losses: Ledger) -> JsonObject:
+    """Encode a cache mark as that of Messages, for servers that accept it."""
+    if mark.extra:
+        losses.extras(mark)
+    ttl = _CONTROL_TTLS.get(mark.ttl or "", mark.ttl)
+    if ttl != mark.ttl:
+        losses.changed(mark, "ttl", ttl, severity="info")
+    control: JsonObject = {"ttl": ttl} if ttl else {}
+    # ``type`` is required and has one value (official SDK of Anthropic, ``CacheControlEphemeralParam``).
+    server = losses.dialect.server if losses.dialect is not None else "the server"
+    losses.added_in(control, "type", "ephemeral", f"{server} reads cache_control")
+    return {"cache_control": control}
+
+
+def _unknown_fields(raw: JsonObject) -> JsonObject | None:
+    """Return the unmodelled fields of a part. They include a second cache mark."""
+    known = _PARTS[raw["type"]]
+    return read_extra(raw, known if raw.get("prompt_cache_breakpoint") else known | {"cache_control"})
 
 
 def _decode_text(raw: JsonObject, src: str) -> ir.Part:
@@ -85,6 +169,25 @@ def _decode_responses_text(raw: JsonObject, src: str) -> ir.Part:
     return ir.Text(text, src, read_extra(raw, _TYPE_AND_TEXT)) if isinstance(text, str) else _decode_unknown(raw, src)
 
 
+def _encode_text(part: ir.Text, losses: Ledger) -> JsonObject:
+    drop_unheld(part, losses)
+    return {"type": "text", "text": part.text, **encode_cache(part.cache, losses)}
+
+
+def _decode_thinking(raw: JsonObject, src: str) -> ir.Part:
+    thinking = raw.get("thinking") or []
+    if isinstance(thinking, str):
+        return ir.Reasoning(text=thinking, src=src, extra=read_extra(raw, _THINKING))
+    texts = [item["text"] if isinstance(item.get("text"), str) else None for item in thinking]
+    known = [frozenset({"type"} if text is None else {"type", "text"}) for text in texts]
+    inner = [read_extra(item, known[index], f"thinking/{index}/") for index, item in enumerate(thinking)]
+    return ir.Reasoning(text="".join(text or "" for text in texts), src=src, extra=merge_extra(read_extra(raw, _THINKING), *inner))
+
+
+def _decode_refusal(raw: JsonObject, src: str) -> ir.Part:
+    return ir.Refusal(text=raw["refusal"], src=src, extra=read_extra(raw, _REFUSAL))
+
+
 def _decode_image(raw: JsonObject, src: str) -> ir.Part:
     image = raw["image_url"]
     if isinstance(image, str):  # some callers send the URL without the object around it
@@ -93,6 +196,20 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
     media.detail, media.cache = image.get("detail"), decode_cache(raw, src)
     media.extra = merge_extra(_unknown_fields(raw), read_extra(image, frozenset({"url", "detail"}), "image_url/"))
     return as_stored_file(media)
+
+
+def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    if part.file_id is not None:
+        losses.dropped(part, code="foreign_id", severity="impossible")
+        return None
+    if not is_read_by_openai(part):
+        losses.dropped(part, code="unsupported_media", severity="impossible")
+        return None
+    url = part.url if part.url is not None else write_data_url(part.mime or "image/png", part.data or "")
+    detail = part.detail
+    if detail is not None and detail not in _DETAILS:
+        detail = losses.changed(part, "detail", "auto")
+    return {"type": "image_url", "image_url": {"url": url} | ({"detail": detail} if detail else {})}
 
 
 def _media_of_text(kind: ir.MediaKind, text: str, src: str) -> ir.Media:
@@ -126,11 +243,27 @@ def _decode_audio(raw: JsonObject, src: str) -> ir.Part:
     )
 
 
+def _encode_audio(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    format = _AUDIO_FORMATS.get(encode_mime(part, losses) or "")
+    if format is None or part.data is None:
+        losses.dropped(part, code="unsupported_media", severity="impossible")
+        return None
+    return {"type": "input_audio", "input_audio": {"data": part.data, "format": format}}
+
+
 def _decode_video(raw: JsonObject, src: str) -> ir.Part:
     media = media_of_url("video", raw["video_url"]["url"], src)
     media.cache = decode_cache_control(raw, src)
     media.extra = merge_extra(read_extra(raw, _VIDEO), read_extra(raw["video_url"], frozenset({"url"}), "video_url/"))
     return as_stored_file(media)
+
+
+def _encode_video(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    if part.file_id is not None:
+        losses.dropped(part, code="foreign_id", severity="impossible")
+        return None
+    url = part.url if part.url is not None else write_data_url(part.mime or "video/mp4", part.data or "")
+    return {"type": "video_url", "video_url": {"url": url}}
 
 
 def _decode_file(raw: JsonObject, src: str) -> ir.Part:
@@ -161,6 +294,23 @@ def _decode_file(raw: JsonObject, src: str) -> ir.Part:
     return as_stored_file(media)
 
 
+def _encode_document(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    name = {"filename": part.filename} if part.filename is not None else {}
+    if part.file_id is not None and part.vendor == "openai":
+        return {"type": "file", "file": {"file_id": part.file_id} | name}
+    type = losses.dialect.document_part if losses.dialect is not None else None
+    if type in ("document_url", "file_url") and part.file_id is None:
+        return _encode_document_of_server(type, part, losses)
+    # A ``file`` has data or an id, but no URL (official SDK, ``FileFile``).
+    if part.data is None:
+        losses.dropped(part, code="unsupported_media" if part.url else "foreign_id", severity="impossible")
+        return None
+    file = {"file_data": write_data_url(part.mime, part.data) if part.mime else part.data} | name
+    if not name:
+        losses.added_in(file, "filename", default_filename(part.mime))
+    return {"type": "file", "file": file}
+
+
 def _decode_document_url(raw: JsonObject, src: str) -> ir.Part:
     media = media_of_url("document", raw["document_url"], src)
     media.filename, media.extra = raw.get("document_name"), read_extra(raw, _DOCUMENT_URL)
@@ -179,18 +329,39 @@ def _decode_file_url(raw: JsonObject, src: str) -> ir.Part:
     return media
 
 
-def _decode_thinking(raw: JsonObject, src: str) -> ir.Part:
-    thinking = raw.get("thinking") or []
-    if isinstance(thinking, str):
-        return ir.Reasoning(text=thinking, src=src, extra=read_extra(raw, _THINKING))
-    texts = [item["text"] if isinstance(item.get("text"), str) else None for item in thinking]
-    known = [frozenset({"type"} if text is None else {"type", "text"}) for text in texts]
-    inner = [read_extra(item, known[index], f"thinking/{index}/") for index, item in enumerate(thinking)]
-    return ir.Reasoning(text="".join(text or "" for text in texts), src=src, extra=merge_extra(read_extra(raw, _THINKING), *inner))
+def _encode_document_of_server(type: DocumentPart, part: ir.Media, losses: Ledger) -> JsonObject:
+    """Encode a document as Mistral and Perplexity read it. The latter has base64 without a media type (recorded traffic)."""
+    data = part.data or ""
+    if type == "document_url":
+        url = part.url if part.url is not None else write_data_url(part.mime or PDF, data)
+        return {"type": type, "document_url": url} | ({"document_name": part.filename} if part.filename is not None else {})
+    url = part.url if part.url is not None else data
+    if part.mime is not None and part.url is None and part.mime not in (guess_mime(part.filename or ""), sniff_mime(data)):
+        losses.changed(part, "mime", None, "unsupported_by_server", severity="info")
+    return {"type": type, "file_url": {"url": url}} | ({"file_name": part.filename} if part.filename is not None else {})
 
 
-def _decode_refusal(raw: JsonObject, src: str) -> ir.Part:
-    return ir.Refusal(text=raw["refusal"], src=src, extra=read_extra(raw, _REFUSAL))
+def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    drop_unheld(part, losses)
+    # PDF data is a document, although some callers send it as an image. A PDF with a URL keeps its kind: documents have no URL.
+    kind = "document" if part.data is not None and known_mime(part) == PDF else part.kind
+    # Only a ``file`` has a name, and only an image has a level of detail (official SDK, ``FileFile`` and ``ImageURL``).
+    if kind != "document":
+        drop_field(part, "filename", losses)
+    if kind != "image":
+        drop_field(part, "detail", losses)
+    encoded = _ENCODE_MEDIA[kind](part, losses)
+    return encoded and encoded | encode_cache(part.cache, losses)
+
+
+def is_image(part: ir.Part) -> TypeGuard[ir.Media]:
+    """Return whether a part goes into the ``images`` of a response, each of which may have a signature."""
+    return isinstance(part, ir.Media) and part.kind == "image" and part.file_id is None
+
+
+def is_audio(part: ir.Part) -> TypeGuard[ir.Media]:
+    """Return whether a part goes into the ``audio`` of a response."""
+    return isinstance(part, ir.Media) and part.kind == "audio" and part.data is not None
 
 
 _DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {
@@ -209,167 +380,6 @@ _DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {
     # Mistral's servers send reasoning as a part of the content (fixture reasoning_parts).
     "thinking": _decode_thinking,
 }
-
-
-def decode_cache(raw: JsonObject, src: str) -> ir.CacheMark | None:
-    """Decode the cache mark of a part. If it has two, ``prompt_cache_breakpoint`` is valid."""
-    mark = raw.get("prompt_cache_breakpoint")
-    # ``prompt_cache_breakpoint`` is OpenAI's. ``cache_control`` next to it marks the same position (fixture cache_control).
-    if not mark:
-        return decode_cache_control(raw, src)
-    extra = read_extra(mark, frozenset({"ttl"}))
-    return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/prompt_cache_breakpoint", extra=extra)
-
-
-def decode_cache_control(raw: JsonObject, src: str) -> ir.CacheMark | None:
-    """Decode the cache mark of Messages, which many compatible servers accept on parts, tools, tool calls and results."""
-    mark = raw.get("cache_control")
-    if not mark:
-        return None
-    return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/cache_control", extra=read_extra(mark, _CONTROL))
-
-
-def _unknown_fields(raw: JsonObject) -> JsonObject | None:
-    """Return the unmodelled fields of a part. They include a second cache mark."""
-    known = _PARTS[raw["type"]]
-    return read_extra(raw, known if raw.get("prompt_cache_breakpoint") else known | {"cache_control"})
-
-
-def encode_cache(mark: ir.CacheMark | None, losses: Ledger) -> JsonObject:
-    """Encode the cache mark of a part; without a mark, no field."""
-    if mark is None:
-        return {}
-    drop_unheld(mark, losses)
-    if losses.dialect is not None and losses.dialect.cache_marks == "cache_control":
-        return encode_cache_control(mark, losses)
-    ttl = _TTLS.get(mark.ttl or "", mark.ttl)
-    if ttl != mark.ttl:
-        losses.changed(mark, "ttl", ttl, severity="info")
-    return {"prompt_cache_breakpoint": {"mode": "explicit"} | ({"ttl": ttl} if ttl else {})}
-
-
-def encode_cache_control(mark: ir.CacheMark, losses: Ledger) -> JsonObject:
-    """Encode a cache mark as that of Messages, for servers that accept it."""
-    if mark.extra:
-        losses.extras(mark)
-    ttl = _CONTROL_TTLS.get(mark.ttl or "", mark.ttl)
-    if ttl != mark.ttl:
-        losses.changed(mark, "ttl", ttl, severity="info")
-    control: JsonObject = {"ttl": ttl} if ttl else {}
-    # ``type`` is required and has one value (official SDK of Anthropic, ``CacheControlEphemeralParam``).
-    server = losses.dialect.server if losses.dialect is not None else "the server"
-    losses.added_in(control, "type", "ephemeral", f"{server} reads cache_control")
-    return {"cache_control": control}
-
-
-def encode_content(parts: Sequence[ir.Part], losses: Ledger) -> str | list[JsonObject]:
-    """Encode the parts of a user message or an instruction. A single text becomes a string."""
-    if len(parts) == 1 and type(parts[0]) is ir.Text and is_only_text(parts[0]):
-        return parts[0].text
-    content = [encoded for part in parts if (encoded := encode_part(part, losses)) is not None]
-    if len(parts) == len(content) == 1 and content[0].keys() == {"type", "text"}:
-        text: str = content[0]["text"]
-        return text
-    return content or ""
-
-
-def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
-    """Encode a part of a user message. Return None for a part that this format cannot express."""
-    match part:
-        case ir.Text():
-            return _encode_text(part, losses)
-        case ir.Media():
-            return _encode_media(part, losses)
-        case ir.Refusal():
-            drop_unheld(part, losses)
-            # Only assistant messages have refusals (official SDK, ``ContentArrayOfContentPart``).
-            losses.changed(part, "", part.text, "flattened")
-            return {"type": "text", "text": part.text}
-        case ir.Opaque() | ir.Hosted():
-            text = encode_opaque(part, losses)
-            return None if text is None else _encode_text(text, losses)
-        case ir.Reasoning() | ir.ToolCall() | ir.ToolResult():
-            losses.dropped(part, code="orphan", severity="impossible")
-            return None
-        case _:
-            assert_never(part)
-
-
-def _encode_text(part: ir.Text, losses: Ledger) -> JsonObject:
-    drop_unheld(part, losses)
-    return {"type": "text", "text": part.text, **encode_cache(part.cache, losses)}
-
-
-def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
-    drop_unheld(part, losses)
-    # PDF data is a document, although some callers send it as an image. A PDF with a URL keeps its kind: documents have no URL.
-    kind = "document" if part.data is not None and known_mime(part) == PDF else part.kind
-    # Only a ``file`` has a name, and only an image has a level of detail (official SDK, ``FileFile`` and ``ImageURL``).
-    if kind != "document":
-        drop_field(part, "filename", losses)
-    if kind != "image":
-        drop_field(part, "detail", losses)
-    encoded = _ENCODE_MEDIA[kind](part, losses)
-    return encoded and encoded | encode_cache(part.cache, losses)
-
-
-def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
-    if part.file_id is not None:
-        losses.dropped(part, code="foreign_id", severity="impossible")
-        return None
-    if not is_read_by_openai(part):
-        losses.dropped(part, code="unsupported_media", severity="impossible")
-        return None
-    url = part.url if part.url is not None else write_data_url(part.mime or "image/png", part.data or "")
-    detail = part.detail
-    if detail is not None and detail not in _DETAILS:
-        detail = losses.changed(part, "detail", "auto")
-    return {"type": "image_url", "image_url": {"url": url} | ({"detail": detail} if detail else {})}
-
-
-def _encode_audio(part: ir.Media, losses: Ledger) -> JsonObject | None:
-    format = _AUDIO_FORMATS.get(encode_mime(part, losses) or "")
-    if format is None or part.data is None:
-        losses.dropped(part, code="unsupported_media", severity="impossible")
-        return None
-    return {"type": "input_audio", "input_audio": {"data": part.data, "format": format}}
-
-
-def _encode_video(part: ir.Media, losses: Ledger) -> JsonObject | None:
-    if part.file_id is not None:
-        losses.dropped(part, code="foreign_id", severity="impossible")
-        return None
-    url = part.url if part.url is not None else write_data_url(part.mime or "video/mp4", part.data or "")
-    return {"type": "video_url", "video_url": {"url": url}}
-
-
-def _encode_document(part: ir.Media, losses: Ledger) -> JsonObject | None:
-    name = {"filename": part.filename} if part.filename is not None else {}
-    if part.file_id is not None and part.vendor == "openai":
-        return {"type": "file", "file": {"file_id": part.file_id} | name}
-    type = losses.dialect.document_part if losses.dialect is not None else None
-    if type in ("document_url", "file_url") and part.file_id is None:
-        return _encode_document_of_server(type, part, losses)
-    # A ``file`` has data or an id, but no URL (official SDK, ``FileFile``).
-    if part.data is None:
-        losses.dropped(part, code="unsupported_media" if part.url else "foreign_id", severity="impossible")
-        return None
-    file = {"file_data": write_data_url(part.mime, part.data) if part.mime else part.data} | name
-    if not name:
-        losses.added_in(file, "filename", default_filename(part.mime))
-    return {"type": "file", "file": file}
-
-
-def _encode_document_of_server(type: DocumentPart, part: ir.Media, losses: Ledger) -> JsonObject:
-    """Encode a document as Mistral and Perplexity read it. The latter has base64 without a media type (recorded traffic)."""
-    data = part.data or ""
-    if type == "document_url":
-        url = part.url if part.url is not None else write_data_url(part.mime or PDF, data)
-        return {"type": type, "document_url": url} | ({"document_name": part.filename} if part.filename is not None else {})
-    url = part.url if part.url is not None else data
-    if part.mime is not None and part.url is None and part.mime not in (guess_mime(part.filename or ""), sniff_mime(data)):
-        losses.changed(part, "mime", None, "unsupported_by_server", severity="info")
-    return {"type": type, "file_url": {"url": url}} | ({"file_name": part.filename} if part.filename is not None else {})
 
 
 _ENCODE_MEDIA: dict[str, Callable[[ir.Media, Ledger], JsonObject | None]] = {

@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, TypeGuard
+from typing import Any
 
 from formatbridge import ir
+from formatbridge.formats.chat_completions.content import is_audio
 from formatbridge.formats.chat_completions.holds import drop_unheld, drop_unheld_in_answer
 from formatbridge.formats.chat_completions.reasoning_control import encode_reasoning_control
 from formatbridge.formats.shared.held_fields import drop_field
@@ -204,6 +205,26 @@ def _decode_details(raw: list[JsonObject], src: str, *, is_piece: bool) -> list[
     return parts
 
 
+def _encode_details(part: ir.Reasoning, token: str | None, format: str | None, index: int) -> list[JsonObject]:
+    """Encode reasoning as one detail. A text with a token that does not sign it becomes two details with the same id."""
+    issuer = {"format": format} if format else {}
+    id = id_of(part)
+    known_id = {"id": id} if id is not None else {}
+    if token is not None and not part.text:
+        return [{"type": "reasoning.encrypted", "data": token, **issuer, **known_id, "index": index}]
+    if token is not None and part.signature and part.signature.kind == "thinking":
+        return [{"type": "reasoning.text", "text": part.text, "signature": token, **issuer, **known_id, "index": index}]
+    slot = "summary" if part.summary else "text"
+    if token is None:
+        return [{"type": f"reasoning.{slot}", slot: part.text, **known_id, "index": index}]
+    # A text and a token that does not sign it are joined by their id when a client sends them back.
+    shared = {"id": id or f"rs_{index}", "index": index}
+    return [
+        {"type": f"reasoning.{slot}", slot: part.text, **issuer, **shared},
+        {"type": "reasoning.encrypted", "data": token, **issuer, **shared},
+    ]
+
+
 def detail_index(detail: JsonObject) -> int | None:
     """Return the index of a detail, or None if it has none."""
     index = detail.get("index")
@@ -243,26 +264,6 @@ def _decode_detail(detail: JsonObject, src: str) -> ir.Reasoning:
         src=src,
         extra=merge_extra(read_extra(raw, known), unread),
     )
-
-
-def _encode_details(part: ir.Reasoning, token: str | None, format: str | None, index: int) -> list[JsonObject]:
-    """Encode reasoning as one detail. A text with a token that does not sign it becomes two details with the same id."""
-    issuer = {"format": format} if format else {}
-    id = id_of(part)
-    known_id = {"id": id} if id is not None else {}
-    if token is not None and not part.text:
-        return [{"type": "reasoning.encrypted", "data": token, **issuer, **known_id, "index": index}]
-    if token is not None and part.signature and part.signature.kind == "thinking":
-        return [{"type": "reasoning.text", "text": part.text, "signature": token, **issuer, **known_id, "index": index}]
-    slot = "summary" if part.summary else "text"
-    if token is None:
-        return [{"type": f"reasoning.{slot}", slot: part.text, **known_id, "index": index}]
-    # A text and a token that does not sign it are joined by their id when a client sends them back.
-    shared = {"id": id or f"rs_{index}", "index": index}
-    return [
-        {"type": f"reasoning.{slot}", slot: part.text, **issuer, **shared},
-        {"type": "reasoning.encrypted", "data": token, **issuer, **shared},
-    ]
 
 
 def _encode_carried_token(
@@ -428,16 +429,6 @@ def encode_answer_signature(signature: ir.Signature | None, losses: Ledger, opti
         return {}
     is_native = signature.issuer == _GOOGLE
     return encode_extra_content(signature.token if is_native else encode_token(signature, "chat_completions"), signature.key)
-
-
-def is_image(part: ir.Part) -> TypeGuard[ir.Media]:
-    """Return whether a part goes into the ``images`` of a response, each of which may have a signature."""
-    return isinstance(part, ir.Media) and part.kind == "image" and part.file_id is None
-
-
-def is_audio(part: ir.Part) -> TypeGuard[ir.Media]:
-    """Return whether a part goes into the ``audio`` of a response."""
-    return isinstance(part, ir.Media) and part.kind == "audio" and part.data is not None
 
 
 # Reasoning settings of a request.

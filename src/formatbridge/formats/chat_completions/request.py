@@ -58,41 +58,6 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
     return request
 
 
-def _decode_messages(raws: list[JsonObject]) -> list[ir.Message]:
-    unpaired: list[ir.ToolResult] = []
-    messages: list[ir.Message] = []
-    for index, raw in enumerate(raws):
-        messages.append(decode_message(raw, f"/messages/{index}", unpaired))
-    # Some clients leave out ``tool_call_id`` (fixture ``results_without_id_own``). Names and the order of the calls then decide.
-    if unpaired:
-        pair_results_without_ids(messages)
-    return messages
-
-
-def _decode_nested_options(body: JsonObject, request: ir.Request) -> None:
-    """Decode the fields that are not flat settings: tools, reasoning settings, output formats."""
-    unread = decode_nested_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
-    request.extra = merge_extra(read_extra(body, _KNOWN), unread)
-    if body.get("tools") or body.get("functions") or body.get("web_search_options") is not None:
-        request.tools = _decode_tools(body)
-    # ``function_call`` is "deprecated in favor of `tool_choice`" (official SDK, ``CompletionCreateParams``). So with both,
-    # ``tool_choice`` is valid (fixture tool_choice_twice).
-    choice, legacy = body.get("tool_choice"), body.get("function_call")
-    if choice:
-        request.tool_choice = decode_tool_choice(choice, request.tools, "/tool_choice")
-        request.extra = merge_extra(request.extra, {"function_call": legacy} if legacy and legacy != choice else None)
-    elif legacy:
-        request.tool_choice = decode_tool_choice(legacy, request.tools, "/function_call")
-    format, audio = body.get("response_format"), body.get("audio")
-    if not CONFIG_FIELDS.isdisjoint(body):
-        request.reasoning, unread = decode_reasoning_config(body)
-        request.extra = merge_extra(request.extra, unread)
-    if format:
-        request.output_format = decode_format(format)
-    if audio:
-        request.audio = decode_audio_output(audio)
-
-
 def encode_request(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
     """Encode a request."""
     drop_unheld(request, losses)
@@ -124,7 +89,42 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     return body | encode_streaming(request, losses) if request.stream else body
 
 
+def _decode_nested_options(body: JsonObject, request: ir.Request) -> None:
+    """Decode the fields that are not flat settings: tools, reasoning settings, output formats."""
+    unread = decode_nested_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
+    request.extra = merge_extra(read_extra(body, _KNOWN), unread)
+    if body.get("tools") or body.get("functions") or body.get("web_search_options") is not None:
+        request.tools = _decode_tools(body)
+    # ``function_call`` is "deprecated in favor of `tool_choice`" (official SDK, ``CompletionCreateParams``). So with both,
+    # ``tool_choice`` is valid (fixture tool_choice_twice).
+    choice, legacy = body.get("tool_choice"), body.get("function_call")
+    if choice:
+        request.tool_choice = decode_tool_choice(choice, request.tools, "/tool_choice")
+        request.extra = merge_extra(request.extra, {"function_call": legacy} if legacy and legacy != choice else None)
+    elif legacy:
+        request.tool_choice = decode_tool_choice(legacy, request.tools, "/function_call")
+    format, audio = body.get("response_format"), body.get("audio")
+    if not CONFIG_FIELDS.isdisjoint(body):
+        request.reasoning, unread = decode_reasoning_config(body)
+        request.extra = merge_extra(request.extra, unread)
+    if format:
+        request.output_format = decode_format(format)
+    if audio:
+        request.audio = decode_audio_output(audio)
+
+
 # Messages.
+
+
+def _decode_messages(raws: list[JsonObject]) -> list[ir.Message]:
+    unpaired: list[ir.ToolResult] = []
+    messages: list[ir.Message] = []
+    for index, raw in enumerate(raws):
+        messages.append(decode_message(raw, f"/messages/{index}", unpaired))
+    # Some clients leave out ``tool_call_id`` (fixture ``results_without_id_own``). Names and the order of the calls then decide.
+    if unpaired:
+        pair_results_without_ids(messages)
+    return messages
 
 
 def _encode_messages(messages: list[ir.Message], losses: Ledger) -> list[JsonObject]:

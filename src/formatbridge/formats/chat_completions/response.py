@@ -10,16 +10,11 @@ from operator import attrgetter
 
 from formatbridge import ir
 from formatbridge.formats.chat_completions.citations import TextSeparators, decode_citations, encode_citations, separates_texts
+from formatbridge.formats.chat_completions.content import is_audio, is_image
 from formatbridge.formats.chat_completions.conversation import MESSAGE, decode_assistant_parts, decode_images, note_order
 from formatbridge.formats.chat_completions.errors import decode_error, find_error
 from formatbridge.formats.chat_completions.holds import drop_unheld_in_answer
-from formatbridge.formats.chat_completions.reasoning import (
-    SIGNATURE_FIELDS,
-    encode_answer_reasoning,
-    encode_answer_signature,
-    is_audio,
-    is_image,
-)
+from formatbridge.formats.chat_completions.reasoning import SIGNATURE_FIELDS, encode_answer_reasoning, encode_answer_signature
 from formatbridge.formats.chat_completions.tool_calls import encode_answer_call
 from formatbridge.formats.chat_completions.usage import decode_usage, encode_usage
 from formatbridge.formats.format import Context

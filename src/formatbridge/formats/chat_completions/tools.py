@@ -148,6 +148,26 @@ def decode_tool_choice(raw: str | JsonObject, tools: list[ir.Tool], src: str) ->
     return ir.ToolChoice(mode="named" if name else "hosted", names=[name or str(raw.get("type"))], src=src, extra=extra)
 
 
+def encode_tool_choice(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledger) -> str | JsonObject | None:
+    """Encode a tool choice. Return None if the format cannot express it."""
+    drop_unheld(choice, losses)
+    match choice.mode:
+        case "auto" | "none" | "required":
+            return choice.mode
+        case "named":
+            return _encode_named(choice.names, tools)[0]
+        case "allowed":
+            named = _encode_named(choice.names, tools)
+            return {"type": "allowed_tools", "allowed_tools": {"mode": choice.inner, "tools": named}}
+        case "validated":  # ``tool_selection`` has replaced it before
+            return "auto"
+        case "hosted":
+            losses.dropped(choice, code="server_tool", severity="impossible")
+            return None
+        case _:
+            assert_never(choice.mode)
+
+
 def _decode_allowed(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.ToolChoice:
     """Decode a set of allowed tools. The wire types do not check its tools."""
     allowed = raw["allowed_tools"]
@@ -190,26 +210,6 @@ def _decode_chosen(raw: JsonObject, at: str) -> tuple[str | None, JsonObject | N
     return name, merge_extra(
         read_extra(raw, {"type", kind or "name"}, at), read_extra(inner, _NAME, f"{at}{kind}/") if kind else None
     )
-
-
-def encode_tool_choice(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledger) -> str | JsonObject | None:
-    """Encode a tool choice. Return None if the format cannot express it."""
-    drop_unheld(choice, losses)
-    match choice.mode:
-        case "auto" | "none" | "required":
-            return choice.mode
-        case "named":
-            return _encode_named(choice.names, tools)[0]
-        case "allowed":
-            named = _encode_named(choice.names, tools)
-            return {"type": "allowed_tools", "allowed_tools": {"mode": choice.inner, "tools": named}}
-        case "validated":  # ``tool_selection`` has replaced it before
-            return "auto"
-        case "hosted":
-            losses.dropped(choice, code="server_tool", severity="impossible")
-            return None
-        case _:
-            assert_never(choice.mode)
 
 
 def is_forced(choice: str | JsonObject | None) -> bool:
