@@ -56,6 +56,30 @@ def decode_citation(raw: JsonObject, src: str) -> ir.Citation:
     )
 
 
+def encode_citation(citation: ir.Citation, span: str, at: str, losses: Ledger) -> JsonObject:
+    """Encode a citation of a web page. ``span``: the text of its span, or empty if it is not to be repeated."""
+    drop_unheld_in_answer(citation, losses)
+    # All fields are required (official SDK, ``CitationsWebSearchResultLocation``). Only the server creates ``encrypted_index``.
+    location = {
+        "type": "web_search_result_location",
+        "url": citation.url,
+        "title": citation.title,
+        "cited_text": citation.cited_text if citation.cited_text is not None else span,
+        "encrypted_index": losses.added(f"{at}/encrypted_index", ""),
+    }
+    losses.changed(citation, "", location, "weaker_form", severity="info")
+    return location
+
+
+def can_cite(citation: ir.Citation, losses: Ledger) -> bool:
+    """Return whether this format can cite the source, which must be a web page. Citations of documents need indexes in the request."""
+    # Citations of documents have the index of a document in the request, which other formats do not send.
+    if citation.kind in _WEB and citation.url is not None:
+        return True
+    losses.dropped(citation)
+    return False
+
+
 def set_citation_spans(parts: list[ir.Part]) -> None:
     """Set the span of each citation to that of its block in the visible text of the response."""
     # Anthropic sends no offsets: the text of a block is the span of its citations (Anthropic, "Citations").
@@ -128,27 +152,3 @@ def _span_of(citation: ir.Citation, offset: int, length: int, losses: Ledger) ->
             if getattr(citation, name) != value:
                 losses.changed(citation, name, value, "span_lost", severity="info")
     return start, end
-
-
-def can_cite(citation: ir.Citation, losses: Ledger) -> bool:
-    """Return whether this format can cite the source, which must be a web page. Citations of documents need indexes in the request."""
-    # Citations of documents have the index of a document in the request, which other formats do not send.
-    if citation.kind in _WEB and citation.url is not None:
-        return True
-    losses.dropped(citation)
-    return False
-
-
-def encode_citation(citation: ir.Citation, span: str, at: str, losses: Ledger) -> JsonObject:
-    """Encode a citation of a web page. ``span``: the text of its span, or empty if it is not to be repeated."""
-    drop_unheld_in_answer(citation, losses)
-    # All fields are required (official SDK, ``CitationsWebSearchResultLocation``). Only the server creates ``encrypted_index``.
-    location = {
-        "type": "web_search_result_location",
-        "url": citation.url,
-        "title": citation.title,
-        "cited_text": citation.cited_text if citation.cited_text is not None else span,
-        "encrypted_index": losses.added(f"{at}/encrypted_index", ""),
-    }
-    losses.changed(citation, "", location, "weaker_form", severity="info")
-    return location

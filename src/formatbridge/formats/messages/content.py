@@ -65,11 +65,46 @@ def decode_content(content: str | list[JsonObject] | None, src: str, kinds: Cont
     return parts
 
 
+def encode_content(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
+    """Encode the parts of a user turn, a tool result or an instruction as blocks."""
+    return [block for part in parts if (block := encode_part(part, losses)) is not None]
+
+
+def simplify_content(blocks: list[JsonObject]) -> str | list[JsonObject]:
+    """Return a single text without other fields as a string, other blocks unchanged."""
+    # "Using a `string` for `content` is shorthand for an array of one content block" (official SDK, ``messages``).
+    if len(blocks) == 1 and len(blocks[0]) == 2 and "text" in blocks[0]:  # the other field is the type
+        text: str = blocks[0]["text"]
+        return text
+    return blocks
+
+
 def decode_part(raw: JsonObject, src: str, kinds: Container[str] | None = None) -> ir.Part:
     """Decode a content block. A block of an unknown type, or of none of ``kinds``, becomes an opaque part and is not validated."""
     kind = raw.get("type")
     decode = DECODE_PART.get(kind) if isinstance(kind, str) and (kinds is None or kind in kinds) else None
     return decode(raw, src) if decode else decode_unknown(raw, src)
+
+
+def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
+    """Encode a part of a user turn, a tool result or an instruction as a block; None if the part is dropped."""
+    match part:
+        case ir.Text():
+            return encode_text(part, losses)
+        case ir.Media():
+            return _encode_media(part, losses)
+        case ir.Refusal():
+            return encode_refusal(part, losses)
+        case ir.Opaque(format="messages", raw=dict(block)):
+            return block
+        case ir.Opaque() | ir.Hosted():
+            text = encode_opaque(part, losses)
+            return encode_text(text, losses) if text else None
+        case ir.Reasoning() | ir.ToolCall() | ir.ToolResult():
+            losses.dropped(part, code="orphan", severity="impossible")
+            return None
+        case _:
+            assert_never(part)
 
 
 def decode_unknown(raw: JsonObject, src: str, text: str | None = None) -> ir.Opaque:
@@ -91,6 +126,30 @@ def _decode_as_text(raw: JsonObject, src: str, text: str, content: str | list[Js
     return part
 
 
+def decode_cache(raw: JsonObject, src: str) -> ir.CacheMark | None:
+    """Decode the cache mark of a block or a tool."""
+    mark = raw.get("cache_control")
+    if not mark:
+        return None
+    return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/cache_control", extra=read_extra(mark, _MARK))
+
+
+def supported_ttl(ttl: str | None) -> str | None:
+    """Return the cache duration, or the next longer one that this format has."""
+    return _TTLS.get(ttl, "1h")
+
+
+def encode_cache(mark: ir.CacheMark | None, losses: Ledger) -> JsonObject:
+    """Encode a cache mark as the field ``cache_control``; without a mark, no field."""
+    if mark is None:
+        return {}
+    drop_unheld(mark, losses)
+    ttl = supported_ttl(mark.ttl)
+    if ttl != mark.ttl:
+        losses.changed(mark, "ttl", ttl, severity="info")
+    return {"cache_control": {"type": "ephemeral", "ttl": ttl} if ttl else {"type": "ephemeral"}}
+
+
 def _decode_text(raw: JsonObject, src: str) -> ir.Part:
     # Both fields are required, so there is no other.
     if len(raw) == 2:
@@ -98,6 +157,29 @@ def _decode_text(raw: JsonObject, src: str) -> ir.Part:
     citations = raw.get("citations")
     decoded = decode_citations(citations, f"{src}/citations") if citations else None
     return ir.Text(raw["text"], src, read_extra(raw, _TEXT), decoded, cache=decode_cache(raw, src))
+
+
+def encode_text(part: ir.Text, losses: Ledger) -> JsonObject | None:
+    """Encode a text of a request as a block; None for a blank text, which the server rejects."""
+    text = part.text
+    drop_unheld(part, losses)
+    # "text content blocks must contain non-whitespace text" (anthropics/claude-code#23440).
+    if not text or text.isspace():
+        if text:
+            losses.changed(part, "text", "", "empty", severity="info")
+        # "cache_control cannot be set for empty text blocks" (anthropics/claude-code#62379).
+        if part.cache:
+            losses.dropped(part.cache, code="empty", severity="info")
+        return None
+    return {"type": "text", "text": text, **encode_cache(part.cache, losses)}
+
+
+def encode_refusal(part: ir.Refusal, losses: Ledger) -> JsonObject | None:
+    """Encode a refusal as a ``text`` block."""
+    drop_unheld(part, losses)
+    block = {"type": "text", "text": part.text}
+    losses.changed(part, "", block, "flattened")
+    return block if part.text.strip() else None
 
 
 def _decode_image(raw: JsonObject, src: str) -> ir.Part:
@@ -119,10 +201,11 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
     return as_stored_file(media)
 
 
-def _decode_source(source: JsonObject) -> tuple[JsonObject, JsonObject | None]:
-    """Return the fields of the source of an image or a document that the decoder reads, and the unread fields."""
-    known = _SOURCES[source["type"]]
-    return {key: source[key] for key in known if key in source}, read_extra(source, known, "source/")
+def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    drop_field(part, "filename", losses)
+    mime = _IMAGES.get(encode_mime(part, losses) or "")
+    source = _encode_remote_source(part) or (mime and {"type": "base64", "media_type": mime, "data": part.data})
+    return {"type": "image", "source": source} if source else None
 
 
 def _decode_document(raw: JsonObject, src: str) -> ir.Part:
@@ -155,6 +238,14 @@ def _decode_document(raw: JsonObject, src: str) -> ir.Part:
     return as_stored_file(media)
 
 
+def _encode_document(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    source = _encode_remote_source(part) or _encode_document_source(part, losses)
+    if source is None:
+        return None
+    title = {} if part.filename is None else {"title": part.filename}
+    return {"type": "document", "source": source} | title
+
+
 def decode_inner_media(raw: JsonObject, src: str) -> list[ir.Part]:
     """Decode the images in a document of blocks, which text cannot replace. Their parts follow that of the document."""
     source = raw["source"]
@@ -168,6 +259,36 @@ def decode_inner_media(raw: JsonObject, src: str) -> list[ir.Part]:
     ]
 
 
+def _decode_source(source: JsonObject) -> tuple[JsonObject, JsonObject | None]:
+    """Return the fields of the source of an image or a document that the decoder reads, and the unread fields."""
+    known = _SOURCES[source["type"]]
+    return {key: source[key] for key in known if key in source}, read_extra(source, known, "source/")
+
+
+def _encode_remote_source(part: ir.Media) -> JsonObject | None:
+    if part.file_id is not None:
+        return {"type": "file", "file_id": part.file_id}
+    return {"type": "url", "url": part.url} if part.url is not None else None
+
+
+def _encode_document_source(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    """Encode the source of a document with data: a PDF as base64, text as a string; None for any other media type."""
+    data = part.data or ""
+    mime = known_mime(part) or ""
+    # Source: the official SDK, ``Base64PDFSourceParam`` and ``PlainTextSourceParam``.
+    if mime == PDF:
+        encode_mime(part, losses)
+        return {"type": "base64", "media_type": PDF, "data": data}
+    if not mime.startswith("text/"):
+        return None
+    text = read_text(data, part.mime or "")
+    if text is None:
+        return None
+    if part.mime != "text/plain":
+        losses.changed(part, "mime", "text/plain", severity="info")
+    return {"type": "text", "media_type": "text/plain", "data": text}
+
+
 def _decode_search_result(raw: JsonObject, src: str) -> ir.Part:
     text = f"{raw['title']} ({raw['source']})\n{_joined_texts(raw['content'])}"
     return _decode_as_text(raw, src, text, raw["content"], "content")
@@ -177,102 +298,10 @@ def _decode_tool_reference(raw: JsonObject, src: str) -> ir.Part:
     return _decode_as_text(raw, src, raw["tool_name"])
 
 
-DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {
-    "text": _decode_text,
-    "image": _decode_image,
-    "document": _decode_document,
-    "search_result": _decode_search_result,
-    "tool_reference": _decode_tool_reference,
-}
-"""Types of blocks to their decoders."""
-
-
 def _joined_texts(content: str | list[JsonObject]) -> str:
     if isinstance(content, str):
         return content
     return "\n".join(block["text"] for block in content if block.get("type") == "text")
-
-
-def decode_cache(raw: JsonObject, src: str) -> ir.CacheMark | None:
-    """Decode the cache mark of a block or a tool."""
-    mark = raw.get("cache_control")
-    if not mark:
-        return None
-    return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/cache_control", extra=read_extra(mark, _MARK))
-
-
-def supported_ttl(ttl: str | None) -> str | None:
-    """Return the cache duration, or the next longer one that this format has."""
-    return _TTLS.get(ttl, "1h")
-
-
-def encode_cache(mark: ir.CacheMark | None, losses: Ledger) -> JsonObject:
-    """Encode a cache mark as the field ``cache_control``; without a mark, no field."""
-    if mark is None:
-        return {}
-    drop_unheld(mark, losses)
-    ttl = supported_ttl(mark.ttl)
-    if ttl != mark.ttl:
-        losses.changed(mark, "ttl", ttl, severity="info")
-    return {"cache_control": {"type": "ephemeral", "ttl": ttl} if ttl else {"type": "ephemeral"}}
-
-
-def encode_content(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
-    """Encode the parts of a user turn, a tool result or an instruction as blocks."""
-    return [block for part in parts if (block := encode_part(part, losses)) is not None]
-
-
-def simplify_content(blocks: list[JsonObject]) -> str | list[JsonObject]:
-    """Return a single text without other fields as a string, other blocks unchanged."""
-    # "Using a `string` for `content` is shorthand for an array of one content block" (official SDK, ``messages``).
-    if len(blocks) == 1 and len(blocks[0]) == 2 and "text" in blocks[0]:  # the other field is the type
-        text: str = blocks[0]["text"]
-        return text
-    return blocks
-
-
-def encode_text(part: ir.Text, losses: Ledger) -> JsonObject | None:
-    """Encode a text of a request as a block; None for a blank text, which the server rejects."""
-    text = part.text
-    drop_unheld(part, losses)
-    # "text content blocks must contain non-whitespace text" (anthropics/claude-code#23440).
-    if not text or text.isspace():
-        if text:
-            losses.changed(part, "text", "", "empty", severity="info")
-        # "cache_control cannot be set for empty text blocks" (anthropics/claude-code#62379).
-        if part.cache:
-            losses.dropped(part.cache, code="empty", severity="info")
-        return None
-    return {"type": "text", "text": text, **encode_cache(part.cache, losses)}
-
-
-def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
-    """Encode a part of a user turn, a tool result or an instruction as a block; None if the part is dropped."""
-    match part:
-        case ir.Text():
-            return encode_text(part, losses)
-        case ir.Media():
-            return _encode_media(part, losses)
-        case ir.Refusal():
-            return encode_refusal(part, losses)
-        case ir.Opaque(format="messages", raw=dict(block)):
-            return block
-        case ir.Opaque() | ir.Hosted():
-            text = encode_opaque(part, losses)
-            return encode_text(text, losses) if text else None
-        case ir.Reasoning() | ir.ToolCall() | ir.ToolResult():
-            losses.dropped(part, code="orphan", severity="impossible")
-            return None
-        case _:
-            assert_never(part)
-
-
-def encode_refusal(part: ir.Refusal, losses: Ledger) -> JsonObject | None:
-    """Encode a refusal as a ``text`` block."""
-    drop_unheld(part, losses)
-    block = {"type": "text", "text": part.text}
-    losses.changed(part, "", block, "flattened")
-    return block if part.text.strip() else None
 
 
 def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
@@ -300,43 +329,14 @@ def _media_kind(part: ir.Media) -> str:
     return "image" if mime in _IMAGES else "other"
 
 
-def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
-    drop_field(part, "filename", losses)
-    mime = _IMAGES.get(encode_mime(part, losses) or "")
-    source = _encode_remote_source(part) or (mime and {"type": "base64", "media_type": mime, "data": part.data})
-    return {"type": "image", "source": source} if source else None
-
-
-def _encode_document(part: ir.Media, losses: Ledger) -> JsonObject | None:
-    source = _encode_remote_source(part) or _encode_document_source(part, losses)
-    if source is None:
-        return None
-    title = {} if part.filename is None else {"title": part.filename}
-    return {"type": "document", "source": source} | title
+DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {
+    "text": _decode_text,
+    "image": _decode_image,
+    "document": _decode_document,
+    "search_result": _decode_search_result,
+    "tool_reference": _decode_tool_reference,
+}
+"""Types of blocks to their decoders."""
 
 
 _ENCODE_MEDIA: dict[str, Callable[[ir.Media, Ledger], JsonObject | None]] = {"image": _encode_image, "document": _encode_document}
-
-
-def _encode_remote_source(part: ir.Media) -> JsonObject | None:
-    if part.file_id is not None:
-        return {"type": "file", "file_id": part.file_id}
-    return {"type": "url", "url": part.url} if part.url is not None else None
-
-
-def _encode_document_source(part: ir.Media, losses: Ledger) -> JsonObject | None:
-    """Encode the source of a document with data: a PDF as base64, text as a string; None for any other media type."""
-    data = part.data or ""
-    mime = known_mime(part) or ""
-    # Source: the official SDK, ``Base64PDFSourceParam`` and ``PlainTextSourceParam``.
-    if mime == PDF:
-        encode_mime(part, losses)
-        return {"type": "base64", "media_type": PDF, "data": data}
-    if not mime.startswith("text/"):
-        return None
-    text = read_text(data, part.mime or "")
-    if text is None:
-        return None
-    if part.mime != "text/plain":
-        losses.changed(part, "mime", "text/plain", severity="info")
-    return {"type": "text", "media_type": "text/plain", "data": text}

@@ -295,6 +295,10 @@ def decode_hosted_call(raw: JsonObject, src: str) -> ir.Part:
     )
 
 
+def _encode_code_call(part: ir.Hosted) -> JsonObject:
+    return {"type": "server_tool_use", "id": part.id, "name": "code_execution", "input": {"code": part.arguments or ""}}
+
+
 def decode_mcp_call(raw: JsonObject, src: str) -> ir.Part:
     """Decode an ``mcp_tool_use`` block."""
     return ir.Hosted(
@@ -308,6 +312,14 @@ def decode_mcp_call(raw: JsonObject, src: str) -> ir.Part:
         raw=raw,
         extra=read_extra(raw, _MCP_CALL),
     )
+
+
+def _encode_mcp_call(part: ir.Hosted, losses: Ledger) -> JsonObject:
+    text = part.arguments or ""
+    arguments = read_object(text) if text.strip() else {}
+    if arguments is None:
+        arguments = losses.changed(part, "arguments", {"raw_arguments": text}, "invalid_arguments")
+    return {"type": "mcp_tool_use", "id": part.id, "name": part.name or "", "server_name": part.server or "", "input": arguments}
 
 
 def decode_web_result(raw: JsonObject, src: str) -> ir.Part:
@@ -356,6 +368,19 @@ def decode_code_result(raw: JsonObject, src: str) -> ir.Part:
     )
 
 
+def _encode_code_result(part: ir.Hosted) -> JsonObject:
+    failed = part.error is not None or part.status not in (None, "completed")
+    result: JsonObject = {
+        "type": "code_execution_result",
+        "stdout": part.output or "",
+        "stderr": part.error or "",
+        # OpenAI reports no exit status.
+        "return_code": 1 if failed else 0,
+        "content": [],
+    }
+    return {"type": "code_execution_tool_result", "tool_use_id": part.id, "content": result}
+
+
 def decode_mcp_result(raw: JsonObject, src: str) -> ir.Part:
     """Decode an ``mcp_tool_result`` block."""
     content = raw.get("content") or []
@@ -380,6 +405,18 @@ def decode_mcp_result(raw: JsonObject, src: str) -> ir.Part:
     )
 
 
+def _encode_mcp_result(part: ir.Hosted, losses: Ledger) -> JsonObject:
+    if part.error is not None and part.output:  # the block holds only one of them
+        losses.dropped(part, "output")
+    text = part.error if part.error is not None else part.output
+    return {
+        "type": "mcp_tool_result",
+        "tool_use_id": part.id,
+        "is_error": part.error is not None,
+        "content": [{"type": "text", "text": text}] if text else [],
+    }
+
+
 def encode_hosted(part: ir.Hosted, losses: Ledger) -> list[JsonObject]:
     """Encode a call of a server tool, its result, or both for a response. This format cannot express results of foreign searches."""
     # A search without its encrypted results would be rejected in the next request.
@@ -395,40 +432,3 @@ def encode_hosted(part: ir.Hosted, losses: Ledger) -> list[JsonObject]:
     if part.role == "result" or (part.role == "both" and has_result):
         blocks.append(_encode_mcp_result(part, losses) if part.family == "mcp" else _encode_code_result(part))
     return blocks
-
-
-def _encode_mcp_call(part: ir.Hosted, losses: Ledger) -> JsonObject:
-    text = part.arguments or ""
-    arguments = read_object(text) if text.strip() else {}
-    if arguments is None:
-        arguments = losses.changed(part, "arguments", {"raw_arguments": text}, "invalid_arguments")
-    return {"type": "mcp_tool_use", "id": part.id, "name": part.name or "", "server_name": part.server or "", "input": arguments}
-
-
-def _encode_mcp_result(part: ir.Hosted, losses: Ledger) -> JsonObject:
-    if part.error is not None and part.output:  # the block holds only one of them
-        losses.dropped(part, "output")
-    text = part.error if part.error is not None else part.output
-    return {
-        "type": "mcp_tool_result",
-        "tool_use_id": part.id,
-        "is_error": part.error is not None,
-        "content": [{"type": "text", "text": text}] if text else [],
-    }
-
-
-def _encode_code_call(part: ir.Hosted) -> JsonObject:
-    return {"type": "server_tool_use", "id": part.id, "name": "code_execution", "input": {"code": part.arguments or ""}}
-
-
-def _encode_code_result(part: ir.Hosted) -> JsonObject:
-    failed = part.error is not None or part.status not in (None, "completed")
-    result: JsonObject = {
-        "type": "code_execution_result",
-        "stdout": part.output or "",
-        "stderr": part.error or "",
-        # OpenAI reports no exit status.
-        "return_code": 1 if failed else 0,
-        "content": [],
-    }
-    return {"type": "code_execution_tool_result", "tool_use_id": part.id, "content": result}

@@ -75,37 +75,6 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
     return request
 
 
-def _decode_messages(body: JsonObject) -> list[ir.Message]:
-    messages: list[ir.Message] = []
-    system = body.get("system")
-    if system:
-        messages.append(ir.Message("system", decode_content(system, "/system", SYSTEM_BLOCK_KINDS), "/system"))
-    for index, raw in enumerate(body["messages"]):
-        messages.append(decode_message(raw, f"/messages/{index}"))
-    return messages
-
-
-def _decode_nested_options(body: JsonObject, request: ir.Request) -> None:
-    """Decode the fields that are objects or lists."""
-    tools, choice, config = body.get("tools"), body.get("tool_choice"), body.get("output_config")
-    unread_servers = unread_reasoning = unread_format = None
-    if tools:
-        request.tools = [decode_tool(raw, f"/tools/{index}") for index, raw in enumerate(tools)]
-    if body.get("mcp_servers"):
-        unread_servers = decode_servers(body, request)
-    unread_settings = decode_nested_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
-    if choice:
-        request.tool_choice = decode_tool_choice(choice, request.tools, "/tool_choice")
-    if config or "thinking" in body:
-        request.reasoning, unread_reasoning = decode_reasoning_config(body)
-    if config or "output_format" in body:
-        request.output_format, unread_format = decode_format(body)
-    unread_config = read_extra(config, _OUTPUT_CONFIG, "output_config/") if config else None
-    request.extra = merge_extra(
-        read_extra(body, _KNOWN), unread_config, unread_servers, unread_settings, unread_reasoning, unread_format
-    )
-
-
 def encode_request(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
     """Encode the body of a request."""
     drop_unheld(request, losses)
@@ -138,16 +107,14 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     return body
 
 
-def repair_history(body: JsonObject, losses: Ledger) -> JsonObject:
-    """Return the request without a thinking budget, if its history lost the thinking that the server demands with one.
-
-    Tokens of other issuers are removed from the history before. Source of the demand: anomalyco/opencode#3077.
-    """
-    thinking = body.get("thinking") or {}
-    if thinking.get("type") == "enabled" and lacks_thinking(body["messages"]):
-        losses.dropped_at("/thinking", "excluded")
-        return {key: value for key, value in body.items() if key != "thinking"}
-    return body
+def _decode_messages(body: JsonObject) -> list[ir.Message]:
+    messages: list[ir.Message] = []
+    system = body.get("system")
+    if system:
+        messages.append(ir.Message("system", decode_content(system, "/system", SYSTEM_BLOCK_KINDS), "/system"))
+    for index, raw in enumerate(body["messages"]):
+        messages.append(decode_message(raw, f"/messages/{index}"))
+    return messages
 
 
 def _encode_conversation(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
@@ -167,6 +134,39 @@ def _encode_conversation(request: ir.Request, losses: Ledger, options: Options) 
         note_no_turns(request, losses)
     conversation: JsonObject = {"system": simplify_content(system), "messages": turns} if system else {"messages": turns}
     return conversation | {"mcp_servers": encoder.mcp_servers} if encoder.mcp_servers else conversation
+
+
+def _decode_nested_options(body: JsonObject, request: ir.Request) -> None:
+    """Decode the fields that are objects or lists."""
+    tools, choice, config = body.get("tools"), body.get("tool_choice"), body.get("output_config")
+    unread_servers = unread_reasoning = unread_format = None
+    if tools:
+        request.tools = [decode_tool(raw, f"/tools/{index}") for index, raw in enumerate(tools)]
+    if body.get("mcp_servers"):
+        unread_servers = decode_servers(body, request)
+    unread_settings = decode_nested_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
+    if choice:
+        request.tool_choice = decode_tool_choice(choice, request.tools, "/tool_choice")
+    if config or "thinking" in body:
+        request.reasoning, unread_reasoning = decode_reasoning_config(body)
+    if config or "output_format" in body:
+        request.output_format, unread_format = decode_format(body)
+    unread_config = read_extra(config, _OUTPUT_CONFIG, "output_config/") if config else None
+    request.extra = merge_extra(
+        read_extra(body, _KNOWN), unread_config, unread_servers, unread_settings, unread_reasoning, unread_format
+    )
+
+
+def repair_history(body: JsonObject, losses: Ledger) -> JsonObject:
+    """Return the request without a thinking budget, if its history lost the thinking that the server demands with one.
+
+    Tokens of other issuers are removed from the history before. Source of the demand: anomalyco/opencode#3077.
+    """
+    thinking = body.get("thinking") or {}
+    if thinking.get("type") == "enabled" and lacks_thinking(body["messages"]):
+        losses.dropped_at("/thinking", "excluded")
+        return {key: value for key, value in body.items() if key != "thinking"}
+    return body
 
 
 def _encode_system_prompt(messages: list[ir.Message], losses: Ledger) -> list[JsonObject]:

@@ -63,34 +63,6 @@ def decode_nested_settings(body: JsonObject, settings: JsonObject) -> JsonObject
     return unread or None
 
 
-def _decode_tier(body: JsonObject, settings: JsonObject, unread: JsonObject) -> None:
-    tier, speed = body.get("service_tier"), body.get("speed")
-    if speed == "fast":
-        settings["tier"] = "fast"
-        if tier is not None:
-            settings["additional_tier"] = TIERS.canonical.get(tier, tier)
-        return
-    if speed is not None:
-        unread["speed"] = speed
-    if tier is not None:
-        settings["tier"] = TIERS.canonical.get(tier, tier)
-
-
-def _decode_context_management(raw: JsonObject, settings: JsonObject, unread: JsonObject) -> None:
-    """Decode the threshold of compaction. No other format has the other edits."""
-    unread |= read_extra(raw, frozenset({"edits"}), "context_management/") or {}
-    for index, edit in enumerate(raw.get("edits") or ()):
-        path = f"context_management/edits/{index}"
-        # Responses has the same setting as ``compact_threshold``. The other edits of this format have no counterpart.
-        trigger = (edit.get("trigger") or {}) if edit.get("type") == "compact_20260112" else None
-        if trigger is None or "compact_at" in settings or trigger.get("type") not in (None, "input_tokens"):
-            unread[path] = edit
-            continue
-        settings["compact_at"] = trigger.get("value")
-        unread |= read_extra(edit, frozenset({"type", "trigger"}), f"{path}/") or {}
-        unread |= read_extra(trigger, frozenset({"type", "value"}), f"{path}/trigger/") or {}
-
-
 def encode_limit(request: ir.Request, budget: int, losses: Ledger, options: Options) -> int:
     """Encode ``max_tokens``, which is required. ``budget``: the tokens for reasoning, which are added to the default."""
     limit, cache = request.settings.get("max_tokens"), request.settings.get("prompt_cache_options")
@@ -133,6 +105,47 @@ def encode_settings(request: ir.Request, body: JsonObject, has_thinking: bool, l
     drop_cache_options(request, losses, kept="prewarm")
 
 
+def _decode_tier(body: JsonObject, settings: JsonObject, unread: JsonObject) -> None:
+    tier, speed = body.get("service_tier"), body.get("speed")
+    if speed == "fast":
+        settings["tier"] = "fast"
+        if tier is not None:
+            settings["additional_tier"] = TIERS.canonical.get(tier, tier)
+        return
+    if speed is not None:
+        unread["speed"] = speed
+    if tier is not None:
+        settings["tier"] = TIERS.canonical.get(tier, tier)
+
+
+def _encode_tier(request: ir.Request, tier: str, losses: Ledger) -> JsonObject:
+    if tier in TIERS.wire:
+        return {"service_tier": TIERS.wire[tier]}
+    # ``auto`` uses the priority tier if the account has one (official SDK, ``service_tier``).
+    if tier == "priority":
+        return {"service_tier": losses.changed(request, "tier", "auto")}
+    if tier in ("fast", "ultrafast"):
+        fast: JsonObject = losses.changed(request, "tier", {"speed": "fast"})
+        return fast
+    losses.dropped(request, "tier")
+    return {}
+
+
+def _decode_context_management(raw: JsonObject, settings: JsonObject, unread: JsonObject) -> None:
+    """Decode the threshold of compaction. No other format has the other edits."""
+    unread |= read_extra(raw, frozenset({"edits"}), "context_management/") or {}
+    for index, edit in enumerate(raw.get("edits") or ()):
+        path = f"context_management/edits/{index}"
+        # Responses has the same setting as ``compact_threshold``. The other edits of this format have no counterpart.
+        trigger = (edit.get("trigger") or {}) if edit.get("type") == "compact_20260112" else None
+        if trigger is None or "compact_at" in settings or trigger.get("type") not in (None, "input_tokens"):
+            unread[path] = edit
+            continue
+        settings["compact_at"] = trigger.get("value")
+        unread |= read_extra(edit, frozenset({"type", "trigger"}), f"{path}/") or {}
+        unread |= read_extra(trigger, frozenset({"type", "value"}), f"{path}/trigger/") or {}
+
+
 def _encode_top_k(request: ir.Request, top_k: float, losses: Ledger) -> int:
     # ``top_k`` is an integer here, and a number in generate_content, whose SDK has a float.
     integer = int(top_k)
@@ -173,19 +186,6 @@ def _encode_automatic_cache(request: ir.Request, mark: JsonObject, losses: Ledge
     if ttl != mark.get("ttl"):
         mark = mark | {"ttl": losses.changed(request, "automatic_cache/ttl", ttl, severity="info")}
     return {"cache_control": {"type": "ephemeral"} | mark}
-
-
-def _encode_tier(request: ir.Request, tier: str, losses: Ledger) -> JsonObject:
-    if tier in TIERS.wire:
-        return {"service_tier": TIERS.wire[tier]}
-    # ``auto`` uses the priority tier if the account has one (official SDK, ``service_tier``).
-    if tier == "priority":
-        return {"service_tier": losses.changed(request, "tier", "auto")}
-    if tier in ("fast", "ultrafast"):
-        fast: JsonObject = losses.changed(request, "tier", {"speed": "fast"})
-        return fast
-    losses.dropped(request, "tier")
-    return {}
 
 
 def _encode_user(request: ir.Request, losses: Ledger) -> JsonObject:
