@@ -67,6 +67,17 @@ def decode_content(
     return out
 
 
+def encode_content(parts: list[ir.Part], losses: Ledger) -> str | list[JsonObject]:
+    """Encode input content; a single text without other fields becomes a string."""
+    if len(parts) == 1 and type(parts[0]) is ir.Text and is_only_text(parts[0]):
+        return parts[0].text
+    content = [encoded for part in parts if (encoded := encode_part(part, losses)) is not None]
+    if len(parts) == len(content) == 1 and content[0].keys() == {"type", "text"}:
+        text: str = content[0]["text"]
+        return text
+    return content or ""
+
+
 def decode_part(raw: JsonObject, src: str, item_id: str | None = None) -> ir.Part:
     """Decode one content part; one of an unknown type becomes an opaque part."""
     # {"type": "input_text", "text": "Hello"}, {"type": "input_image", "image_url": "https://a.example/b.png", "detail": "auto"}
@@ -74,6 +85,29 @@ def decode_part(raw: JsonObject, src: str, item_id: str | None = None) -> ir.Par
     kind = raw.get("type")
     decode = _DECODE_PART.get(kind) if type(kind) is str else None
     return decode(raw, src, item_id) if decode else _decode_unknown(raw, src)
+
+
+def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
+    """Encode one part of the input; None if the target has no such part."""
+    match part:
+        case ir.Text():
+            return {"type": "input_text", "text": part.text} if is_only_text(part) else _encode_text(part, losses)
+        case ir.Media():
+            return _encode_media(part, losses)
+        case ir.Refusal():
+            drop_unheld(part, losses)
+            # Only output messages have a refusal part (official SDK, ``ResponseInputContent``).
+            converted = {"type": "input_text", "text": part.text}
+            losses.changed(part, "", converted, "flattened")
+            return converted
+        case ir.Opaque() | ir.Hosted():
+            text = encode_opaque(part, losses)
+            return None if text is None else _encode_text(text, losses)
+        case ir.Reasoning() | ir.ToolCall() | ir.ToolResult():
+            losses.dropped(part, code="orphan", severity="impossible")
+            return None
+        case _:
+            assert_never(part)
 
 
 def _decode_unknown(raw: JsonObject, src: str) -> ir.Part:
@@ -116,40 +150,6 @@ def encode_cache(mark: ir.CacheMark | None, losses: Ledger) -> JsonObject:
     if ttl != mark.ttl:
         losses.changed(mark, "ttl", ttl, severity="info")
     return {"prompt_cache_breakpoint": {"mode": "explicit"} | ({"ttl": ttl} if ttl else {})}
-
-
-def encode_content(parts: list[ir.Part], losses: Ledger) -> str | list[JsonObject]:
-    """Encode input content; a single text without other fields becomes a string."""
-    if len(parts) == 1 and type(parts[0]) is ir.Text and is_only_text(parts[0]):
-        return parts[0].text
-    content = [encoded for part in parts if (encoded := encode_part(part, losses)) is not None]
-    if len(parts) == len(content) == 1 and content[0].keys() == {"type", "text"}:
-        text: str = content[0]["text"]
-        return text
-    return content or ""
-
-
-def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
-    """Encode one part of the input; None if the target has no such part."""
-    match part:
-        case ir.Text():
-            return {"type": "input_text", "text": part.text} if is_only_text(part) else _encode_text(part, losses)
-        case ir.Media():
-            return _encode_media(part, losses)
-        case ir.Refusal():
-            drop_unheld(part, losses)
-            # Only output messages have a refusal part (official SDK, ``ResponseInputContent``).
-            converted = {"type": "input_text", "text": part.text}
-            losses.changed(part, "", converted, "flattened")
-            return converted
-        case ir.Opaque() | ir.Hosted():
-            text = encode_opaque(part, losses)
-            return None if text is None else _encode_text(text, losses)
-        case ir.Reasoning() | ir.ToolCall() | ir.ToolResult():
-            losses.dropped(part, code="orphan", severity="impossible")
-            return None
-        case _:
-            assert_never(part)
 
 
 def _text(text: str, src: str, item_id: str | None) -> ir.Text:

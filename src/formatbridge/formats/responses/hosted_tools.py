@@ -199,21 +199,6 @@ _ERROR_CONTENT = frozenset({"type", "text"})
 _SEARCH_ITEMS = frozenset({"type", "id", "action", "status"})
 
 
-def decode_hosted(raw: JsonObject, src: str) -> ir.Part:
-    """Decode an item that is no message, reasoning or tool call of the caller; most types become opaque parts."""
-    kind = raw.get("type")
-    decode = _DECODE_HOSTED.get(kind) if isinstance(kind, str) else None
-    return (decode(raw, src) if decode else None) or _decode_unknown(raw, src)
-
-
-def _decode_unknown(raw: JsonObject, src: str) -> ir.Opaque:
-    kind = str(raw.get("type") or "item_reference")  # messages without a type do not come here
-    severity = _SEVERITY.get(kind, "impossible")
-    # A reference names an item that only the server stores (fixture requests/responses/state_references).
-    code = "stored_state" if kind == "item_reference" else "no_counterpart"
-    return ir.Opaque(format="responses", raw=raw, label=kind, severity=severity, code=code, src=src)
-
-
 def _unread_status(raw: JsonObject, *, failed: bool) -> JsonObject | None:
     """Return the status of an item if other formats cannot express it. ``failed``: whether they can express ``failed``."""
     status = raw.get("status")
@@ -439,13 +424,11 @@ _ENCODE_HOSTED: dict[str, Callable[[ir.Hosted, ir.Hosted | None, int, ItemIds, L
 }
 
 
-def has_output_item(part: ir.Part) -> bool:
-    """Return whether a part becomes a separate output item. The result of a hosted call is in the item of the call."""
-    if isinstance(part, ir.Hosted):
-        return part.role != "result" and part.family in _ENCODE_HOSTED
-    if isinstance(part, ir.Media):
-        return part.kind == "image" and part.url is None and part.file_id is None
-    return not isinstance(part, ir.Opaque | ir.Refusal | ir.ToolResult)
+def decode_hosted(raw: JsonObject, src: str) -> ir.Part:
+    """Decode an item that is no message, reasoning or tool call of the caller; most types become opaque parts."""
+    kind = raw.get("type")
+    decode = _DECODE_HOSTED.get(kind) if isinstance(kind, str) else None
+    return (decode(raw, src) if decode else None) or _decode_unknown(raw, src)
 
 
 def encode_hosted(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: ItemIds, losses: Ledger) -> JsonObject:
@@ -459,3 +442,20 @@ def encode_hosted(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: It
     if result and result.signature:
         losses.dropped(result.signature, code="foreign_signature")
     return _ENCODE_HOSTED[call.family](call, result, index, ids, losses)
+
+
+def _decode_unknown(raw: JsonObject, src: str) -> ir.Opaque:
+    kind = str(raw.get("type") or "item_reference")  # messages without a type do not come here
+    severity = _SEVERITY.get(kind, "impossible")
+    # A reference names an item that only the server stores (fixture requests/responses/state_references).
+    code = "stored_state" if kind == "item_reference" else "no_counterpart"
+    return ir.Opaque(format="responses", raw=raw, label=kind, severity=severity, code=code, src=src)
+
+
+def has_output_item(part: ir.Part) -> bool:
+    """Return whether a part becomes a separate output item. The result of a hosted call is in the item of the call."""
+    if isinstance(part, ir.Hosted):
+        return part.role != "result" and part.family in _ENCODE_HOSTED
+    if isinstance(part, ir.Media):
+        return part.kind == "image" and part.url is None and part.file_id is None
+    return not isinstance(part, ir.Opaque | ir.Refusal | ir.ToolResult)

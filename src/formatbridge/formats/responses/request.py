@@ -60,23 +60,6 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
     return request
 
 
-def _decode_nested_options(body: JsonObject, request: ir.Request) -> None:
-    """Decode the fields that are not flat settings."""
-    unread = decode_nested_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
-    request.extra = merge_extra(read_extra(body, _KNOWN), unread)
-    choice, reasoning, text = body.get("tool_choice"), body.get("reasoning"), body.get("text")
-    # The tools precede the choice: whether a choice of ``tool_search`` names a function depends on them.
-    if body.get("tools"):
-        request.tools = [decode_tool(raw, f"/tools/{index}") for index, raw in enumerate(body["tools"])]
-        remove_repeated_tools(request, body)
-    if choice:
-        request.tool_choice = decode_tool_choice(choice, "/tool_choice", request.tools)
-    if reasoning:
-        request.reasoning = decode_reasoning_config(reasoning)
-    if text and text.get("format"):
-        request.output_format = decode_format(text["format"])
-
-
 def encode_request(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
     """Encode a request."""
     drop_unheld(request, losses)
@@ -95,6 +78,23 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     if request.stream:
         body["stream"] = True
     return body
+
+
+def _decode_nested_options(body: JsonObject, request: ir.Request) -> None:
+    """Decode the fields that are not flat settings."""
+    unread = decode_nested_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
+    request.extra = merge_extra(read_extra(body, _KNOWN), unread)
+    choice, reasoning, text = body.get("tool_choice"), body.get("reasoning"), body.get("text")
+    # The tools precede the choice: whether a choice of ``tool_search`` names a function depends on them.
+    if body.get("tools"):
+        request.tools = [decode_tool(raw, f"/tools/{index}") for index, raw in enumerate(body["tools"])]
+        remove_repeated_tools(request, body)
+    if choice:
+        request.tool_choice = decode_tool_choice(choice, "/tool_choice", request.tools)
+    if reasoning:
+        request.reasoning = decode_reasoning_config(reasoning)
+    if text and text.get("format"):
+        request.output_format = decode_format(text["format"])
 
 
 def _encode_storage(request: ir.Request, body: JsonObject, losses: Ledger) -> None:
@@ -156,6 +156,48 @@ def _decode_messages(body: JsonObject) -> list[ir.Message]:
         if unpaired:
             pair_results_without_ids(messages)
     return messages
+
+
+def _encode_messages(request: ir.Request, body: JsonObject, losses: Ledger, options: Options) -> None:
+    """Encode the messages. A single system text becomes ``instructions``, unless there is no other message."""
+    messages = request.messages if options.mid_system == "native" else with_instructions_first(request.messages, losses)
+    # ``instructions`` is one text without a role and a cache mark, so other instructions stay messages.
+    format = request.output_format
+    # JSON mode requires the word in the input. If only the system text has it, this text is a message.
+    only_system_has_word = lacks_json_word(messages[1:], format) and not lacks_json_word(messages, format)
+    if messages and not only_system_has_word and _is_single_system_text(messages[0]) and leading_instructions(messages) == 1:
+        drop_unheld(messages[0], losses)
+        body["instructions"] = messages[0].parts[0].text  # type: ignore[union-attr]  # a single text
+        messages = messages[1:]
+    conversation, messages = messages, with_json_instruction(messages, format)
+    note_orphans(messages, losses)
+    items: list[JsonObject] = []
+    ids = ItemIds("/input", "", losses)
+    for message in messages:
+        # Both item types change the configuration within a conversation (fixture config_mid_conversation).
+        if message.effort:
+            items.append({"type": "configuration_update", "reasoning": {"effort": message.effort}})
+        if message.tools:
+            added = encode_tools(message.tools, losses, request.tools).get("tools")
+            items += [{"type": "additional_tools", "role": "developer", "tools": added}] if added else []
+        encode_message(message, items, ids, losses, options)
+    if request.continues_last_turn:
+        note_prefill(request, losses)
+    if not items and body.get("instructions"):
+        # The server requires an input, so the instructions of a request without turns become its only message.
+        items.append({"type": "message", "role": "system", "content": body.pop("instructions")})
+    if not items:
+        note_no_turns(request, losses)
+    if messages is not conversation:
+        note_json_instruction(items, "/input", losses)
+    body["input"] = items
+
+
+def _is_single_system_text(message: ir.Message) -> bool:
+    if message.role != "system" or len(message.parts) != 1:
+        return False
+    part = message.parts[0]
+    return type(part) is ir.Text and not (part.cache or part.extra or part.citations or part.signature)
 
 
 def _decode_items(items: list[JsonObject], messages: list[ir.Message], unpaired: list[ir.ToolResult]) -> None:
@@ -226,45 +268,3 @@ def _decode_update(raw: JsonObject, src: str) -> ir.Message | None:
         return None
     extra = merge_extra(read_extra(raw, _UPDATE), read_extra(reasoning, frozenset({"effort"}), "reasoning/"))
     return ir.Message(role="developer", parts=[], effort=effort, src=src, extra=extra)
-
-
-def _encode_messages(request: ir.Request, body: JsonObject, losses: Ledger, options: Options) -> None:
-    """Encode the messages. A single system text becomes ``instructions``, unless there is no other message."""
-    messages = request.messages if options.mid_system == "native" else with_instructions_first(request.messages, losses)
-    # ``instructions`` is one text without a role and a cache mark, so other instructions stay messages.
-    format = request.output_format
-    # JSON mode requires the word in the input. If only the system text has it, this text is a message.
-    only_system_has_word = lacks_json_word(messages[1:], format) and not lacks_json_word(messages, format)
-    if messages and not only_system_has_word and _is_single_system_text(messages[0]) and leading_instructions(messages) == 1:
-        drop_unheld(messages[0], losses)
-        body["instructions"] = messages[0].parts[0].text  # type: ignore[union-attr]  # a single text
-        messages = messages[1:]
-    conversation, messages = messages, with_json_instruction(messages, format)
-    note_orphans(messages, losses)
-    items: list[JsonObject] = []
-    ids = ItemIds("/input", "", losses)
-    for message in messages:
-        # Both item types change the configuration within a conversation (fixture config_mid_conversation).
-        if message.effort:
-            items.append({"type": "configuration_update", "reasoning": {"effort": message.effort}})
-        if message.tools:
-            added = encode_tools(message.tools, losses, request.tools).get("tools")
-            items += [{"type": "additional_tools", "role": "developer", "tools": added}] if added else []
-        encode_message(message, items, ids, losses, options)
-    if request.continues_last_turn:
-        note_prefill(request, losses)
-    if not items and body.get("instructions"):
-        # The server requires an input, so the instructions of a request without turns become its only message.
-        items.append({"type": "message", "role": "system", "content": body.pop("instructions")})
-    if not items:
-        note_no_turns(request, losses)
-    if messages is not conversation:
-        note_json_instruction(items, "/input", losses)
-    body["input"] = items
-
-
-def _is_single_system_text(message: ir.Message) -> bool:
-    if message.role != "system" or len(message.parts) != 1:
-        return False
-    part = message.parts[0]
-    return type(part) is ir.Text and not (part.cache or part.extra or part.citations or part.signature)

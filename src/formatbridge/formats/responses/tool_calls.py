@@ -42,44 +42,6 @@ def decode_call(raw: JsonObject, src: str) -> ir.ToolCall:
     return call
 
 
-def decode_custom_call(raw: JsonObject, src: str) -> ir.ToolCall:
-    """Decode a custom tool call, whose input is free text."""
-    # {"type": "custom_tool_call", "id": "ctc_1", "call_id": "call_1", "name": "sql", "input": "SELECT 1"}
-    call = ir.ToolCall(
-        id=raw["call_id"],
-        name=raw["name"],
-        arguments=raw["input"],
-        kind="custom",
-        namespace=raw.get("namespace") or None,
-        item_id=raw.get("id"),
-        src=src,
-        extra=read_extra(raw, _CUSTOM_CALL),
-    )
-    if not call.id:
-        _generate_id(call, raw)
-    return call
-
-
-def decode_search_call(raw: JsonObject, src: str) -> ir.ToolCall:
-    """Decode a tool search call that the caller runs. Its arguments become JSON text, as in other tool calls."""
-    # {"type": "tool_search_call", "id": "tsc_1", "call_id": "call_1", "execution": "client", "arguments": {"query": "mail"}}
-    # Its arguments are a value here, but text in a function call (official SDK, ``ResponseToolSearchCall``).
-    arguments = raw.get("arguments")
-    call = ir.ToolCall(
-        id=raw.get("call_id") or "",
-        name=TOOL_SEARCH,
-        arguments=arguments if isinstance(arguments, str) else dumps({} if arguments is None else arguments).decode(),
-        kind="tool_search",
-        item_id=raw.get("id"),
-        src=src,
-        extra=read_extra(raw, _SEARCH_CALL),
-    )
-    if not call.id:  # the official type allows null; the id of the item replaces it
-        _generate_id(call, raw)
-        call.item_id = None
-    return call
-
-
 def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
     """Encode a tool call as an input item."""
     drop_unheld(call, losses)
@@ -120,6 +82,44 @@ def encode_answer_call(call: ir.ToolCall, index: int, ids: ItemIds, losses: Ledg
     return item
 
 
+def decode_custom_call(raw: JsonObject, src: str) -> ir.ToolCall:
+    """Decode a custom tool call, whose input is free text."""
+    # {"type": "custom_tool_call", "id": "ctc_1", "call_id": "call_1", "name": "sql", "input": "SELECT 1"}
+    call = ir.ToolCall(
+        id=raw["call_id"],
+        name=raw["name"],
+        arguments=raw["input"],
+        kind="custom",
+        namespace=raw.get("namespace") or None,
+        item_id=raw.get("id"),
+        src=src,
+        extra=read_extra(raw, _CUSTOM_CALL),
+    )
+    if not call.id:
+        _generate_id(call, raw)
+    return call
+
+
+def decode_search_call(raw: JsonObject, src: str) -> ir.ToolCall:
+    """Decode a tool search call that the caller runs. Its arguments become JSON text, as in other tool calls."""
+    # {"type": "tool_search_call", "id": "tsc_1", "call_id": "call_1", "execution": "client", "arguments": {"query": "mail"}}
+    # Its arguments are a value here, but text in a function call (official SDK, ``ResponseToolSearchCall``).
+    arguments = raw.get("arguments")
+    call = ir.ToolCall(
+        id=raw.get("call_id") or "",
+        name=TOOL_SEARCH,
+        arguments=arguments if isinstance(arguments, str) else dumps({} if arguments is None else arguments).decode(),
+        kind="tool_search",
+        item_id=raw.get("id"),
+        src=src,
+        extra=read_extra(raw, _SEARCH_CALL),
+    )
+    if not call.id:  # the official type allows null; the id of the item replaces it
+        _generate_id(call, raw)
+        call.item_id = None
+    return call
+
+
 def _generate_id(call: ir.ToolCall, raw: JsonObject) -> None:
     """Set the id of a call without one: the id of its item, or else an id from its index."""
     call.id, call.has_generated_id = raw.get("id") or f"call_{call.src.rpartition('/')[2]}", True
@@ -147,6 +147,13 @@ def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
     if not call_id:
         result.extra = merge_extra({WHOLE_NODE: result.name or ""}, result.extra)
     return result
+
+
+def encode_result(result: ir.ToolResult, losses: Ledger, *, is_custom: bool) -> JsonObject:
+    """Encode a tool result as an item. Its type follows that of the call, because some formats have only one type of result."""
+    drop_unheld(result, losses)
+    kind = "custom_tool_call_output" if is_custom else "function_call_output"
+    return {"type": kind, "call_id": result.call_id, "output": encode_content(result.content, losses)}
 
 
 def decode_search_output(raw: JsonObject, src: str) -> tuple[ir.ToolResult, list[ir.Tool]]:
@@ -201,10 +208,3 @@ def _callable_names(tool: ir.Tool) -> list[str]:
     if isinstance(tool, ir.McpServer):
         return [tool.label]
     return [tool.name or tool.kind if isinstance(tool, ir.HostedTool) else tool.name]
-
-
-def encode_result(result: ir.ToolResult, losses: Ledger, *, is_custom: bool) -> JsonObject:
-    """Encode a tool result as an item. Its type follows that of the call, because some formats have only one type of result."""
-    drop_unheld(result, losses)
-    kind = "custom_tool_call_output" if is_custom else "function_call_output"
-    return {"type": kind, "call_id": result.call_id, "output": encode_content(result.content, losses)}

@@ -244,6 +244,29 @@ def decode_tool_choice(raw: str | JsonObject, src: str, tools: Sequence[ir.Tool]
     return choice
 
 
+def encode_tool_choice(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledger) -> str | JsonObject | None:
+    """Encode the tool choice; None if the target cannot express it."""
+    drop_unheld(choice, losses)
+    match choice.mode:
+        case "auto" | "none" | "required":
+            return choice.mode
+        case "named":
+            return _encode_named(choice.names, tools)[0]
+        case "allowed":
+            return _encode_allowed(choice, tools, losses)
+        case "validated":  # an earlier step has noted the change to ``auto``
+            return "auto"
+        case "hosted":
+            encoded = _encode_hosted_choices(tools).get(choice.names[0])
+            if encoded is None:
+                losses.dropped(choice, code="server_tool", severity="impossible")
+            elif encoded["type"] in FORCED_BY_ALLOWED_TOOLS:
+                return {"type": "allowed_tools", "mode": "required", "tools": [encoded]}
+            return encoded
+        case _:
+            assert_never(choice.mode)
+
+
 def _with_search(choice: ir.ToolChoice) -> ir.ToolChoice:
     """Return a choice in which the tool search is a function instead of a hosted tool."""
     if choice.mode == "hosted":
@@ -293,29 +316,6 @@ def _decode_allowed(raw: JsonObject, src: str) -> ir.ToolChoice:
     return ir.ToolChoice(
         mode="allowed", names=names, namespaces=spaces if any(spaces) else None, hosted=hosted, inner=inner, src=src, extra=extra
     )
-
-
-def encode_tool_choice(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledger) -> str | JsonObject | None:
-    """Encode the tool choice; None if the target cannot express it."""
-    drop_unheld(choice, losses)
-    match choice.mode:
-        case "auto" | "none" | "required":
-            return choice.mode
-        case "named":
-            return _encode_named(choice.names, tools)[0]
-        case "allowed":
-            return _encode_allowed(choice, tools, losses)
-        case "validated":  # an earlier step has noted the change to ``auto``
-            return "auto"
-        case "hosted":
-            encoded = _encode_hosted_choices(tools).get(choice.names[0])
-            if encoded is None:
-                losses.dropped(choice, code="server_tool", severity="impossible")
-            elif encoded["type"] in FORCED_BY_ALLOWED_TOOLS:
-                return {"type": "allowed_tools", "mode": "required", "tools": [encoded]}
-            return encoded
-        case _:
-            assert_never(choice.mode)
 
 
 def _encode_allowed(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledger) -> JsonObject:
