@@ -60,6 +60,36 @@ def decode_citations(candidate: JsonObject, parts: list[ir.Part], src: str) -> J
     return unread or None
 
 
+def encode_citations(parts: list[ir.Part], losses: Ledger) -> JsonObject | None:
+    """Encode the citations of a candidate as grounding chunks and supports; None if there are none."""
+    citations = [citation for part in parts if type(part) is ir.Text for citation in part.citations or ()]
+    cited = [citation for citation in citations if _can_cite(citation, losses)]
+    if not cited:
+        return None
+    visible, shifts = _visible_text(parts)
+    offsets = _byte_offsets(
+        visible, {offset for citation in cited for offset in (citation.start, citation.end) if offset is not None}
+    )
+    # A page that several spans cite is one chunk, and spans that are equal are one support, as the vendor sends them.
+    chunks: dict[bytes, tuple[int, JsonObject]] = {}
+    spans: dict[tuple[int | None, int | None], dict[int, None]] = {}
+    for citation in cited:
+        chunk = _encode_chunk(citation, losses)
+        number, _ = chunks.setdefault(dumps(chunk), (len(chunks), chunk))
+        if citation.start is not None or citation.end is not None:
+            spans.setdefault((citation.start, citation.end), {})[number] = None
+    # The text of a segment is optional. Many long spans would repeat the answer many times, so then none has it.
+    with_text = may_repeat((end - (start or 0) for start, end in spans if end is not None), len(visible))
+    supports = [
+        {
+            "segment": _encode_segment(start, end, offsets, shifts, visible if with_text else None),
+            "groundingChunkIndices": list(numbers),
+        }
+        for (start, end), numbers in spans.items()
+    ]
+    return {"groundingChunks": [chunk for _, chunk in chunks.values()]} | ({"groundingSupports": supports} if supports else {})
+
+
 def _add_to_texts(citations: list[ir.Citation], texts: list[ir.Text]) -> None:
     """Add each citation to the text in which its span begins; one without a span to the last text."""
     ends = list(accumulate(len(text.text) for text in texts))
@@ -144,6 +174,20 @@ def _unread_indices(support: JsonObject, count: int, at: str) -> JsonObject:
     }
 
 
+def _encode_segment(
+    start: int | None, end: int | None, offsets: dict[int, int], shifts: list[tuple[int, int]], visible: str | None
+) -> JsonObject:
+    """Encode a span, with the cited text if ``visible`` is not None."""
+    segment: JsonObject = {}
+    if start is not None:
+        segment["startIndex"] = offsets[start] + _shift_at(shifts, start)
+    if end is not None:
+        segment["endIndex"] = offsets[end] + _shift_at(shifts, max(end - 1, 0))
+        if visible is not None:
+            segment["text"] = visible[start or 0 : end]
+    return segment
+
+
 def _decode_chunk(raw: JsonObject, src: str) -> ir.Citation:
     """Decode one grounding chunk."""
     # {"web": {"uri": "https://a.example", "title": "A"}}, {"retrievedContext": {"uri": "...", "title": "...", "text": "..."}}
@@ -161,6 +205,36 @@ def _decode_chunk(raw: JsonObject, src: str) -> ir.Citation:
     )
 
 
+def _chunk_type(citation: ir.Citation) -> str:
+    """Return the field of a grounding chunk that holds this kind of source."""
+    return "maps" if citation.kind == "map" else "web" if citation.kind in ("web", "search") else _DOCUMENT
+
+
+def _encode_chunk(citation: ir.Citation, losses: Ledger) -> JsonObject:
+    """Encode the source of a citation as a grounding chunk."""
+    drop_unheld_in_answer(citation, losses)
+    source = {"uri": citation.url, "title": citation.title}
+    chunk_type = _chunk_type(citation)
+    if chunk_type == _DOCUMENT:
+        source["text"] = citation.cited_text
+    else:
+        drop_field(citation, "cited_text", losses)
+    return {chunk_type: {key: value for key, value in source.items() if value is not None}}
+
+
+def _can_cite(citation: ir.Citation, losses: Ledger) -> bool:
+    """Return whether a chunk can identify the source; if not, report the loss of the citation."""
+    # Every field of a chunk's source is optional (official SDK, ``GroundingChunkWeb``), but one of them must identify it.
+    if (
+        citation.url is not None
+        or citation.title is not None
+        or (citation.cited_text is not None and _chunk_type(citation) == _DOCUMENT)
+    ):
+        return True
+    losses.dropped(citation)
+    return False
+
+
 def _code_point_offsets(text: str, offsets: Iterable[int]) -> dict[int, int]:
     """Return the number of code points before each byte offset of a text; bytes beyond its end count as one each."""
     if text.isascii():
@@ -176,48 +250,15 @@ def _code_point_offsets(text: str, offsets: Iterable[int]) -> dict[int, int]:
     return counts
 
 
-def encode_citations(parts: list[ir.Part], losses: Ledger) -> JsonObject | None:
-    """Encode the citations of a candidate as grounding chunks and supports; None if there are none."""
-    citations = [citation for part in parts if type(part) is ir.Text for citation in part.citations or ()]
-    cited = [citation for citation in citations if _can_cite(citation, losses)]
-    if not cited:
-        return None
-    visible, shifts = _visible_text(parts)
-    offsets = _byte_offsets(
-        visible, {offset for citation in cited for offset in (citation.start, citation.end) if offset is not None}
-    )
-    # A page that several spans cite is one chunk, and spans that are equal are one support, as the vendor sends them.
-    chunks: dict[bytes, tuple[int, JsonObject]] = {}
-    spans: dict[tuple[int | None, int | None], dict[int, None]] = {}
-    for citation in cited:
-        chunk = _encode_chunk(citation, losses)
-        number, _ = chunks.setdefault(dumps(chunk), (len(chunks), chunk))
-        if citation.start is not None or citation.end is not None:
-            spans.setdefault((citation.start, citation.end), {})[number] = None
-    # The text of a segment is optional. Many long spans would repeat the answer many times, so then none has it.
-    with_text = may_repeat((end - (start or 0) for start, end in spans if end is not None), len(visible))
-    supports = [
-        {
-            "segment": _encode_segment(start, end, offsets, shifts, visible if with_text else None),
-            "groundingChunkIndices": list(numbers),
-        }
-        for (start, end), numbers in spans.items()
-    ]
-    return {"groundingChunks": [chunk for _, chunk in chunks.values()]} | ({"groundingSupports": supports} if supports else {})
-
-
-def _encode_segment(
-    start: int | None, end: int | None, offsets: dict[int, int], shifts: list[tuple[int, int]], visible: str | None
-) -> JsonObject:
-    """Encode a span, with the cited text if ``visible`` is not None."""
-    segment: JsonObject = {}
-    if start is not None:
-        segment["startIndex"] = offsets[start] + _shift_at(shifts, start)
-    if end is not None:
-        segment["endIndex"] = offsets[end] + _shift_at(shifts, max(end - 1, 0))
-        if visible is not None:
-            segment["text"] = visible[start or 0 : end]
-    return segment
+def _byte_offsets(text: str, positions: set[int]) -> dict[int, int]:
+    """Return the number of bytes of UTF-8 before each code point of a text."""
+    offsets: dict[int, int] = {}
+    before = count = 0
+    for position in sorted(positions):
+        count += len(text[before:position].encode()) if position > 0 else 0
+        before = max(position, 0)
+        offsets[position] = count + max(0, position - len(text))
+    return offsets
 
 
 def _visible_text(parts: list[ir.Part]) -> tuple[str, list[tuple[int, int]]]:
@@ -241,44 +282,3 @@ def _visible_text(parts: list[ir.Part]) -> tuple[str, list[tuple[int, int]]]:
 def _shift_at(shifts: list[tuple[int, int]], position: int) -> int:
     """Return the number of bytes of uncited text before a code point."""
     return shifts[bisect_right(shifts, position, key=itemgetter(0)) - 1][1]
-
-
-def _byte_offsets(text: str, positions: set[int]) -> dict[int, int]:
-    """Return the number of bytes of UTF-8 before each code point of a text."""
-    offsets: dict[int, int] = {}
-    before = count = 0
-    for position in sorted(positions):
-        count += len(text[before:position].encode()) if position > 0 else 0
-        before = max(position, 0)
-        offsets[position] = count + max(0, position - len(text))
-    return offsets
-
-
-def _can_cite(citation: ir.Citation, losses: Ledger) -> bool:
-    """Return whether a chunk can identify the source; if not, report the loss of the citation."""
-    # Every field of a chunk's source is optional (official SDK, ``GroundingChunkWeb``), but one of them must identify it.
-    if (
-        citation.url is not None
-        or citation.title is not None
-        or (citation.cited_text is not None and _chunk_type(citation) == _DOCUMENT)
-    ):
-        return True
-    losses.dropped(citation)
-    return False
-
-
-def _chunk_type(citation: ir.Citation) -> str:
-    """Return the field of a grounding chunk that holds this kind of source."""
-    return "maps" if citation.kind == "map" else "web" if citation.kind in ("web", "search") else _DOCUMENT
-
-
-def _encode_chunk(citation: ir.Citation, losses: Ledger) -> JsonObject:
-    """Encode the source of a citation as a grounding chunk."""
-    drop_unheld_in_answer(citation, losses)
-    source = {"uri": citation.url, "title": citation.title}
-    chunk_type = _chunk_type(citation)
-    if chunk_type == _DOCUMENT:
-        source["text"] = citation.cited_text
-    else:
-        drop_field(citation, "cited_text", losses)
-    return {chunk_type: {key: value for key, value in source.items() if value is not None}}

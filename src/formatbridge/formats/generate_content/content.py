@@ -58,6 +58,45 @@ SVG (google/adk-python#5693, google-gemini/gemini-cli#3054), TIFF (google-gemini
 _VIDEO_PAGES = ("https://www.youtube.com/", "https://youtube.com/", "https://youtu.be/")
 
 
+def encode_part(part: ir.Part, at: str, context: EncodeContext, losses: Ledger) -> list[JsonObject]:
+    """Encode a part that is neither a call nor a result, mostly as one part. ``at`` is its pointer in the target."""
+    body: JsonObject | None = None
+    match part:
+        case ir.Reasoning():
+            body = encode_reasoning(part, losses, carry=context.carries)
+        case ir.Text():
+            drop = drop_unheld_in_answer if context.is_answer else drop_unheld
+            drop(part, losses)
+            body = encode_text(part, losses, carry=context.carries)
+        case ir.Media():
+            return _encode_media(part, at, context, losses)
+        case ir.Refusal():
+            body = _encode_refusal(part, context, losses)
+        case ir.Opaque() | ir.Hosted():
+            return _encode_foreign(part, context, losses)
+        case ir.ToolCall() | ir.ToolResult():
+            losses.dropped(part, code="orphan", severity="impossible")
+        case _:
+            assert_never(part)
+    return [body] if body else []
+
+
+def _encode_refusal(part: ir.Refusal, context: EncodeContext, losses: Ledger) -> JsonObject | None:
+    """Encode a refusal as text."""
+    drop_unheld(part, losses)
+    # The format has no part for a refusal: the finish reason shows it.
+    losses.changed(part, "text", part.text, "flattened", severity=context.refusal_severity)
+    return {"text": part.text} if part.text else None
+
+
+def _encode_foreign(part: ir.Opaque | ir.Hosted, context: EncodeContext, losses: Ledger) -> list[JsonObject]:
+    """Encode a part of another format: an execution of code if this format has it, else its text."""
+    if isinstance(part, ir.Hosted) and part.family == "code" and part.id in context.runs:
+        return encode_code(part, losses, carry=context.carries)
+    text = encode_opaque(part, losses)
+    return encode_part(text, "", context, losses) if text else []
+
+
 def decode_text(raw: JsonObject, src: str) -> ir.Part:
     """Decode a text part, or reasoning if it has the flag ``thought``."""
     # {"text": "Hello"}, {"text": "Let me see.", "thought": true}, {"text": "", "thoughtSignature": "Cg..."}
@@ -111,6 +150,26 @@ def _decode_media(raw: JsonObject, src: str) -> ir.Part:
     return _decode_media_fields(raw, src)
 
 
+def _encode_media(part: ir.Media, at: str, context: EncodeContext, losses: Ledger) -> list[JsonObject]:
+    """Encode media. In a response the transcript also becomes text, because clients show that."""
+    if not context.is_answer and _is_rejected(part):
+        losses.dropped(part, code="unsupported_media", severity="impossible")
+        return []
+    body = _encode_media_part(part, at, losses, carry=context.carries)
+    if body is None or not part.transcript:
+        return [body] if body else []
+    # In a response clients show texts only, so the transcript becomes one (fixture audio_out of chat_completions).
+    if context.is_answer:
+        return [body, {"text": losses.changed(part, "transcript", part.transcript, "flattened")}]
+    return [body | {"audioTranscription": {"text": part.transcript}}]
+
+
+def _is_rejected(part: ir.Media) -> bool:
+    """Return whether the server rejects the type of media in a request."""
+    mime = part.mime or guess_mime(part.file_id or part.url or part.filename or "")
+    return mime is not None and mime.lower().startswith(_REJECTED)
+
+
 def decode_response_part(raw: JsonObject, src: str) -> ir.Part | None:
     """Decode a part of a function response: media, or a text, which some callers send. Other fields are not validated."""
     # {"inlineData": {"mimeType": "image/png", "data": "iVBORw0..."}}
@@ -149,6 +208,20 @@ def _decode_media_fields(raw: JsonObject, src: str) -> ir.Media:
     )
 
 
+def _encode_media_part(part: ir.Media, at: str, losses: Ledger, *, carry: bool) -> JsonObject | None:
+    """Encode media without the transcript; ``at`` is the pointer of the part in the target, for an added MIME type."""
+    # The id of a file is valid at the vendor where it was uploaded.
+    if part.file_id is not None and part.vendor != "google":
+        losses.dropped(part, code="foreign_id", severity="impossible")
+        return None
+    drop_unheld(part, losses)
+    body = _encode_source(part, at, losses)
+    level = _encode_detail(part, losses)
+    if level is not None:
+        body["mediaResolution"] = {"level": level}
+    return body | encode_signature(part.signature, losses, carry=carry)
+
+
 def _decode_source(
     raw: JsonObject,
     src: str,
@@ -182,6 +255,23 @@ def _decode_source(
     )
 
 
+def _encode_source(part: ir.Media, at: str, losses: Ledger) -> JsonObject:
+    """Encode the source of media: inline data, or file data with a URI."""
+    uri = part.file_id if part.file_id is not None else part.url
+    field = "inlineData" if uri is None else "fileData"
+    is_listed = part.kind in ("image", "video")  # the server accepts only listed types of these
+    mime = (encode_mime(part, losses) if is_listed else part.mime) or guess_mime(uri or part.filename or "")
+    # The server rejects an unknown type with "Unsupported MIME type" (agentjido/req_llm#442), so one is derived from the data.
+    if mime is None:
+        mime = losses.added(f"{at}/{field}/mimeType", sniff_mime(part.data or "") or _MIMES[part.kind])
+    elif mime in _OTHER_NAMES:
+        mime = _OTHER_NAMES[mime]
+    source = {"mimeType": mime, "data": part.data or ""} if uri is None else {"fileUri": uri, "mimeType": mime}
+    if part.filename is not None:
+        source["displayName"] = part.filename
+    return {field: source}
+
+
 def _is_uploaded(uri: str) -> bool:
     """Return whether a URI names an uploaded file or an object in the vendor's storage."""
     return not uri.startswith(("https://", "http://")) or uri.startswith("https://generativelanguage.googleapis.com/")
@@ -208,57 +298,6 @@ def _decode_detail(level: str | int | None) -> str | None:
     return _DETAILS.get(name, name.lower()) if name and name != _RESOLUTIONS[0] else None
 
 
-def _encode_media(part: ir.Media, at: str, context: EncodeContext, losses: Ledger) -> list[JsonObject]:
-    """Encode media. In a response the transcript also becomes text, because clients show that."""
-    if not context.is_answer and _is_rejected(part):
-        losses.dropped(part, code="unsupported_media", severity="impossible")
-        return []
-    body = _encode_media_part(part, at, losses, carry=context.carries)
-    if body is None or not part.transcript:
-        return [body] if body else []
-    # In a response clients show texts only, so the transcript becomes one (fixture audio_out of chat_completions).
-    if context.is_answer:
-        return [body, {"text": losses.changed(part, "transcript", part.transcript, "flattened")}]
-    return [body | {"audioTranscription": {"text": part.transcript}}]
-
-
-def _is_rejected(part: ir.Media) -> bool:
-    """Return whether the server rejects the type of media in a request."""
-    mime = part.mime or guess_mime(part.file_id or part.url or part.filename or "")
-    return mime is not None and mime.lower().startswith(_REJECTED)
-
-
-def _encode_media_part(part: ir.Media, at: str, losses: Ledger, *, carry: bool) -> JsonObject | None:
-    """Encode media without the transcript; ``at`` is the pointer of the part in the target, for an added MIME type."""
-    # The id of a file is valid at the vendor where it was uploaded.
-    if part.file_id is not None and part.vendor != "google":
-        losses.dropped(part, code="foreign_id", severity="impossible")
-        return None
-    drop_unheld(part, losses)
-    body = _encode_source(part, at, losses)
-    level = _encode_detail(part, losses)
-    if level is not None:
-        body["mediaResolution"] = {"level": level}
-    return body | encode_signature(part.signature, losses, carry=carry)
-
-
-def _encode_source(part: ir.Media, at: str, losses: Ledger) -> JsonObject:
-    """Encode the source of media: inline data, or file data with a URI."""
-    uri = part.file_id if part.file_id is not None else part.url
-    field = "inlineData" if uri is None else "fileData"
-    is_listed = part.kind in ("image", "video")  # the server accepts only listed types of these
-    mime = (encode_mime(part, losses) if is_listed else part.mime) or guess_mime(uri or part.filename or "")
-    # The server rejects an unknown type with "Unsupported MIME type" (agentjido/req_llm#442), so one is derived from the data.
-    if mime is None:
-        mime = losses.added(f"{at}/{field}/mimeType", sniff_mime(part.data or "") or _MIMES[part.kind])
-    elif mime in _OTHER_NAMES:
-        mime = _OTHER_NAMES[mime]
-    source = {"mimeType": mime, "data": part.data or ""} if uri is None else {"fileUri": uri, "mimeType": mime}
-    if part.filename is not None:
-        source["displayName"] = part.filename
-    return {field: source}
-
-
 def _encode_detail(part: ir.Media, losses: Ledger) -> str | None:
     """Encode the detail of an image or a video; documents have none."""
     if part.detail in (None, "auto"):
@@ -268,57 +307,6 @@ def _encode_detail(part: ir.Media, losses: Ledger) -> str | None:
         drop_field(part, "detail", losses)
         return None
     return level
-
-
-# Any part.
-
-
-def encode_part(part: ir.Part, at: str, context: EncodeContext, losses: Ledger) -> list[JsonObject]:
-    """Encode a part that is neither a call nor a result, mostly as one part. ``at`` is its pointer in the target."""
-    body: JsonObject | None = None
-    match part:
-        case ir.Reasoning():
-            body = encode_reasoning(part, losses, carry=context.carries)
-        case ir.Text():
-            drop = drop_unheld_in_answer if context.is_answer else drop_unheld
-            drop(part, losses)
-            body = encode_text(part, losses, carry=context.carries)
-        case ir.Media():
-            return _encode_media(part, at, context, losses)
-        case ir.Refusal():
-            body = _encode_refusal(part, context, losses)
-        case ir.Opaque() | ir.Hosted():
-            return _encode_foreign(part, context, losses)
-        case ir.ToolCall() | ir.ToolResult():
-            losses.dropped(part, code="orphan", severity="impossible")
-        case _:
-            assert_never(part)
-    return [body] if body else []
-
-
-def _encode_refusal(part: ir.Refusal, context: EncodeContext, losses: Ledger) -> JsonObject | None:
-    """Encode a refusal as text."""
-    drop_unheld(part, losses)
-    # The format has no part for a refusal: the finish reason shows it.
-    losses.changed(part, "text", part.text, "flattened", severity=context.refusal_severity)
-    return {"text": part.text} if part.text else None
-
-
-def _encode_foreign(part: ir.Opaque | ir.Hosted, context: EncodeContext, losses: Ledger) -> list[JsonObject]:
-    """Encode a part of another format: an execution of code if this format has it, else its text."""
-    if isinstance(part, ir.Hosted) and part.family == "code" and part.id in context.runs:
-        return encode_code(part, losses, carry=context.carries)
-    text = encode_opaque(part, losses)
-    return encode_part(text, "", context, losses) if text else []
-
-
-DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {
-    "inlineData": _decode_media,
-    "fileData": _decode_media,
-    "toolCall": decode_server_tool,
-    "toolResponse": decode_server_tool,
-}
-"""Decoders by data field, for parts that need nothing of the conversation."""
 
 
 class EncodeContext:
@@ -391,3 +379,12 @@ def _next_name(call_id: str, open: dict[str, Unanswered[str]], answered: dict[st
     """Return the name of a call that comes after its result."""
     first = open[call_id].first() if call_id in open else None
     return answered.get(call_id) if first is None else first
+
+
+DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {
+    "inlineData": _decode_media,
+    "fileData": _decode_media,
+    "toolCall": decode_server_tool,
+    "toolResponse": decode_server_tool,
+}
+"""Decoders by data field, for parts that need nothing of the conversation."""

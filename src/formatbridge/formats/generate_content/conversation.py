@@ -170,19 +170,6 @@ def decode_parts(
     return parts
 
 
-def decode_other_part(raw: JsonObject, src: str, calls: ConversationCalls) -> ir.Part | None:
-    """Decode a part that is neither a text, nor a call, nor a result of a call."""
-    # Only the order pairs a result with its code if neither has an id, so the ids come from ``calls``.
-    if raw.get("executableCode") is not None:
-        return decode_code(raw, src, calls.code_id(src))
-    if raw.get("codeExecutionResult") is not None:
-        return decode_code_result(raw, src, calls.code_id(None))
-    for field, decode in DECODE_PART.items():
-        if raw.get(field) is not None:
-            return decode(raw, src)
-    return decode_part_without_data(raw, src)
-
-
 def encode_parts(parts: list[ir.Part], encoded: list[JsonObject], at: str, context: EncodeContext, losses: Ledger) -> None:
     """Append the parts of a message or a candidate to a list; ``at`` is the list's pointer in the target.
 
@@ -209,6 +196,19 @@ def encode_parts(parts: list[ir.Part], encoded: list[JsonObject], at: str, conte
         encoded += [{"text": ""} | token for token in tokens]
     if reserved:
         _sign_calls(encoded[start:], reserved)
+
+
+def decode_other_part(raw: JsonObject, src: str, calls: ConversationCalls) -> ir.Part | None:
+    """Decode a part that is neither a text, nor a call, nor a result of a call."""
+    # Only the order pairs a result with its code if neither has an id, so the ids come from ``calls``.
+    if raw.get("executableCode") is not None:
+        return decode_code(raw, src, calls.code_id(src))
+    if raw.get("codeExecutionResult") is not None:
+        return decode_code_result(raw, src, calls.code_id(None))
+    for field, decode in DECODE_PART.items():
+        if raw.get(field) is not None:
+            return decode(raw, src)
+    return decode_part_without_data(raw, src)
 
 
 def _encode_other_part(

@@ -79,6 +79,24 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
     return request
 
 
+def encode_request(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
+    """Encode a request."""
+    drop_unheld(request, losses)
+    body = _encode_messages(request, losses)
+    # Placeholders come last, because only then the first call of each turn is known: adjacent messages are one content.
+    if options.unsigned_calls == "placeholder":
+        add_placeholders(body["contents"], losses)
+    tools, image_tools = _all_tools(request, losses)
+    if tools or request.tool_choice or "parallel_tool_calls" in request.settings:
+        body |= _encode_tools(request, tools, losses)
+    config = _encode_config(request, image_tools, losses)
+    if config:
+        body["generationConfig"] = config
+    if "tier" in request.settings or "metadata" in request.settings:
+        encode_top_level_settings(request, body, losses)
+    return body
+
+
 def _decode_nested_options(body: JsonObject, request: ir.Request) -> None:
     """Decode the options that are not flat settings."""
     # The tools precede the choice, because the choice concerns functions only and leaves server tools allowed.
@@ -115,24 +133,6 @@ def _decode_config(config: JsonObject, request: ir.Request) -> JsonObject | None
     if image:
         request.image = decode_image_output(image)
     return unread
-
-
-def encode_request(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
-    """Encode a request."""
-    drop_unheld(request, losses)
-    body = _encode_messages(request, losses)
-    # Placeholders come last, because only then the first call of each turn is known: adjacent messages are one content.
-    if options.unsigned_calls == "placeholder":
-        add_placeholders(body["contents"], losses)
-    tools, image_tools = _all_tools(request, losses)
-    if tools or request.tool_choice or "parallel_tool_calls" in request.settings:
-        body |= _encode_tools(request, tools, losses)
-    config = _encode_config(request, image_tools, losses)
-    if config:
-        body["generationConfig"] = config
-    if "tier" in request.settings or "metadata" in request.settings:
-        encode_top_level_settings(request, body, losses)
-    return body
 
 
 def _encode_config(request: ir.Request, image_tools: list[ir.HostedTool], losses: Ledger) -> JsonObject:

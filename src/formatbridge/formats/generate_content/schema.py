@@ -126,7 +126,7 @@ def _parse_number(text: Any, types: set[str]) -> Any:
     return json.loads(text)
 
 
-def _decode_format(value: Any, raw: JsonObject, node: JsonObject) -> None:
+def _decode_string_format(value: Any, raw: JsonObject, node: JsonObject) -> None:
     """Decode a format; ``enum`` is dropped, because the list of values is enough."""
     if value != "enum" or "enum" not in raw:
         node["format"] = value
@@ -154,7 +154,7 @@ def _decode_nullable(value: Any, raw: JsonObject, node: JsonObject) -> None:
 _KEYWORDS: dict[str, Callable[[Any, JsonObject, JsonObject], None]] = {
     "type": _decode_type,
     "enum": _decode_enum,
-    "format": _decode_format,
+    "format": _decode_string_format,
     "ref": _decode_reference,
     "example": _decode_example,
     "nullable": _decode_nullable,

@@ -122,33 +122,6 @@ def decode_result(raw: JsonObject, src: str, calls: ConversationCalls) -> ir.Too
     return decoded
 
 
-def _decode_content(result: JsonObject, src: str, decoded: ir.ToolResult) -> None:
-    """Decode the response object and the media of a function response."""
-    response = result.get("response")
-    if response is not None:
-        text = _decode_response_object(response, f"{src}/response")
-        decoded.content.append(text)
-        if "error" in response and len(response) == 1:
-            decoded.is_error = True
-        if "Infinity" in text.text and may_hold_infinity(response):  # kept for the check for infinite numbers
-            decoded.extra = {"functionResponse/response": response}
-    if result.get("parts"):
-        returned = [decode_response_part(part, f"{src}/parts/{index}") for index, part in enumerate(result["parts"])]
-        decoded.content += set_unknown_severity([part for part in returned if part is not None])
-
-
-def _decode_response_object(response: JsonObject, src: str) -> ir.Text:
-    """Decode the response object: its only field ``output`` or ``error``, otherwise all of it as JSON text."""
-    # "Use "output" key to specify function output and "error" key to specify error details" (official SDK, ``FunctionResponse``).
-    value: Any = response
-    if len(response) == 1:
-        if "output" in response:
-            value, src = response["output"], f"{src}/output"
-        elif "error" in response:
-            value, src = response["error"], f"{src}/error"
-    return ir.Text(value if isinstance(value, str) else dumps(value).decode(), src)
-
-
 def encode_result(result: ir.ToolResult, at: str, context: EncodeContext, losses: Ledger) -> JsonObject:
     """Encode a tool result. A text with a JSON object is the response, other text its ``output`` or ``error``; media are separate parts."""
     drop_unheld(result, losses)
@@ -174,16 +147,19 @@ def encode_result(result: ir.ToolResult, at: str, context: EncodeContext, losses
     return part | encode_signature(result.signature, losses, carry=context.carries) if result.signature else part
 
 
-def _encode_response_object(text: str, is_error: bool) -> JsonObject:
-    """Encode a text as the response object.
-
-    A text with a JSON object becomes that object, if this loses nothing. An object with a key ``output`` or ``error`` stays a text, because
-    the server reads these keys as output and error. Source: the vendor's reference, ``FunctionResponse.response``.
-    """
-    value = None if is_error else read_lossless_object(text)
-    if value is None or "output" in value or "error" in value:
-        return {"error" if is_error else "output": text}
-    return value
+def _decode_content(result: JsonObject, src: str, decoded: ir.ToolResult) -> None:
+    """Decode the response object and the media of a function response."""
+    response = result.get("response")
+    if response is not None:
+        text = _decode_response_object(response, f"{src}/response")
+        decoded.content.append(text)
+        if "error" in response and len(response) == 1:
+            decoded.is_error = True
+        if "Infinity" in text.text and may_hold_infinity(response):  # kept for the check for infinite numbers
+            decoded.extra = {"functionResponse/response": response}
+    if result.get("parts"):
+        returned = [decode_response_part(part, f"{src}/parts/{index}") for index, part in enumerate(result["parts"])]
+        decoded.content += set_unknown_severity([part for part in returned if part is not None])
 
 
 def _encode_result_content(parts: list[ir.Part], at: str, losses: Ledger) -> tuple[list[str], list[JsonObject]]:
@@ -201,6 +177,30 @@ def _encode_result_content(parts: list[ir.Part], at: str, losses: Ledger) -> tup
             else:
                 media.append(encoded)
     return texts, media
+
+
+def _decode_response_object(response: JsonObject, src: str) -> ir.Text:
+    """Decode the response object: its only field ``output`` or ``error``, otherwise all of it as JSON text."""
+    # "Use "output" key to specify function output and "error" key to specify error details" (official SDK, ``FunctionResponse``).
+    value: Any = response
+    if len(response) == 1:
+        if "output" in response:
+            value, src = response["output"], f"{src}/output"
+        elif "error" in response:
+            value, src = response["error"], f"{src}/error"
+    return ir.Text(value if isinstance(value, str) else dumps(value).decode(), src)
+
+
+def _encode_response_object(text: str, is_error: bool) -> JsonObject:
+    """Encode a text as the response object.
+
+    A text with a JSON object becomes that object, if this loses nothing. An object with a key ``output`` or ``error`` stays a text, because
+    the server reads these keys as output and error. Source: the vendor's reference, ``FunctionResponse.response``.
+    """
+    value = None if is_error else read_lossless_object(text)
+    if value is None or "output" in value or "error" in value:
+        return {"error" if is_error else "output": text}
+    return value
 
 
 def _name_from_id(call_id: str) -> str:

@@ -42,6 +42,35 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
     return usage
 
 
+def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
+    """Encode usage; details that the source does not have are not added."""
+    drop_unheld_in_answer(usage, losses)
+    if usage.cache_write_ttl:
+        join_ttls(usage, None, losses)
+    # The format counts only tokens that are read from a cache. Those written stay in the prompt count.
+    if usage.cache_write:
+        losses.changed(usage, "cache_write", None, "accounting", severity="info")
+    # Some servers of other formats count reasoning outside the output, which would make the difference negative.
+    if usage.reasoning and usage.reasoning > usage.output:
+        losses.changed(usage, "output", 0, "accounting", severity="info")
+    counts: JsonObject = {
+        "promptTokenCount": max(0, usage.input - (usage.tool_prompt or 0)),
+        "candidatesTokenCount": max(0, usage.output - (usage.reasoning or 0)),
+        "totalTokenCount": usage.total if usage.total is not None else usage.input + usage.output,
+    }
+    if usage.cache_read is not None:
+        counts["cachedContentTokenCount"] = usage.cache_read
+    if usage.reasoning is not None:
+        counts["thoughtsTokenCount"] = usage.reasoning
+    if usage.tool_prompt is not None:
+        counts["toolUsePromptTokenCount"] = usage.tool_prompt
+    if usage.input_modality or usage.output_modality or usage.cached_modality:
+        counts |= _encode_modalities(usage.input_modality, "promptTokensDetails")
+        counts |= _encode_modalities(usage.output_modality, "candidatesTokensDetails")
+        counts |= _encode_modalities(usage.cached_modality, "cacheTokensDetails")
+    return counts
+
+
 def _decode_details(raw: JsonObject, usage: ir.Usage, prompt: int, output: int) -> None:
     """Decode the fields other than counts: tokens by modality, and unmodelled fields."""
     unread: JsonObject = {}
@@ -79,35 +108,6 @@ def _decode_modalities(raw: JsonObject, name: str, total: int | None, unread: Js
     if is_text_missing:
         counts["text"] = text_count
     return {modality: count for modality, count in counts.items() if count} or None
-
-
-def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
-    """Encode usage; details that the source does not have are not added."""
-    drop_unheld_in_answer(usage, losses)
-    if usage.cache_write_ttl:
-        join_ttls(usage, None, losses)
-    # The format counts only tokens that are read from a cache. Those written stay in the prompt count.
-    if usage.cache_write:
-        losses.changed(usage, "cache_write", None, "accounting", severity="info")
-    # Some servers of other formats count reasoning outside the output, which would make the difference negative.
-    if usage.reasoning and usage.reasoning > usage.output:
-        losses.changed(usage, "output", 0, "accounting", severity="info")
-    counts: JsonObject = {
-        "promptTokenCount": max(0, usage.input - (usage.tool_prompt or 0)),
-        "candidatesTokenCount": max(0, usage.output - (usage.reasoning or 0)),
-        "totalTokenCount": usage.total if usage.total is not None else usage.input + usage.output,
-    }
-    if usage.cache_read is not None:
-        counts["cachedContentTokenCount"] = usage.cache_read
-    if usage.reasoning is not None:
-        counts["thoughtsTokenCount"] = usage.reasoning
-    if usage.tool_prompt is not None:
-        counts["toolUsePromptTokenCount"] = usage.tool_prompt
-    if usage.input_modality or usage.output_modality or usage.cached_modality:
-        counts |= _encode_modalities(usage.input_modality, "promptTokensDetails")
-        counts |= _encode_modalities(usage.output_modality, "candidatesTokensDetails")
-        counts |= _encode_modalities(usage.cached_modality, "cacheTokensDetails")
-    return counts
 
 
 def _encode_modalities(counts: dict[str, int] | None, name: str) -> JsonObject:
