@@ -6,6 +6,8 @@ import ast
 import statistics
 from pathlib import Path
 
+from formatbridge import FORMATS
+
 SOURCE = Path(__file__).parents[2] / "src" / "formatbridge"
 
 
@@ -37,3 +39,21 @@ def test_no_file_is_longer_than_six_hundred_lines() -> None:
     lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in SOURCE.rglob("*.py")}
 
     assert {str(path.relative_to(SOURCE)): count for path, count in lengths.items() if count > 600} == {}
+
+
+def test_decode_and_encode_of_the_same_thing_fit_on_a_screen() -> None:
+    """At most 70 lines are between the two, so that a reader who changes one sees the other."""
+    assert [pair for format in FORMATS for path in SOURCE.glob(f"formats/{format}/*.py") for pair in _distant_pairs(path)] == []
+
+
+def _distant_pairs(path: Path) -> list[str]:
+    """Return the decoders of a file, if more than 70 lines are between them and their counterparts."""
+    statements = ast.parse(path.read_text(encoding="utf-8")).body
+    functions = {node.name.lstrip("_"): node for node in statements if isinstance(node, ast.FunctionDef)}
+    distant: list[str] = []
+    for name, decode in functions.items():
+        encode = functions.get(name.replace("decode_", "encode_", 1)) if name.startswith("decode_") else None
+        if encode is not None:
+            first, second = sorted((decode, encode), key=lambda node: node.lineno)
+            distant += [f"{path.relative_to(SOURCE)}:{name}"] * (second.lineno - (first.end_lineno or 0) - 1 > 70)
+    return distant
