@@ -20,6 +20,7 @@ PACKAGES: dict[str, Path] = {name: Path(formats.__file__).parent / name for name
 
 FILES_OF_ONE_PACKAGE = {
     "beta_headers": "messages: only Anthropic's server reads headers that name the fields of a body",
+    "encode_context": "generate_content: only here a result must have the name of its call",
     "item_ids": "responses: only OpenAI Responses requires an id with a prefix on each output item",
     "reasoning_control": "chat_completions: only its servers have different fields for the amount of reasoning",
     "server_requests": "chat_completions: only its servers have different fields for reasoning and documents",
@@ -31,16 +32,11 @@ FILES_OF_ONE_PACKAGE = {
 FILES_THAT_ONE_PACKAGE_LACKS = {"counts": "chat_completions: the vendor's server counts tokens in the format of Responses only"}
 
 DIFFERENCES: dict[str, dict[str, str]] = {
-    "stream_encoder": {
-        "messages: a block is written in several events": "BlockEncoder",
-        "generate_content: parts wait for others, because each is sent as a whole": "SentText SendOrder",
-    },
     "stream_decoder": {
         "messages, responses: an error event may have another type, or none": "is_error_event",
-        "responses: a finished item repeats the deltas": "summarize_done_item unknown_fields",
+        "responses: a finished item repeats the deltas": "unknown_fields",
     },
     "request": {"messages: the server rejects calls without results": "repair_history"},
-    "__init__": {"generate_content: a stream has no names of events": "frame_event"},
     "citations": {
         "chat_completions: offsets count from the start of all texts of an answer, which are one string": (
             " separates_texts TextSeparators"
@@ -54,35 +50,29 @@ DIFFERENCES: dict[str, dict[str, str]] = {
     "content": {
         "messages: a cache mark has one of two lifetimes, and content is a string if it is one text": "supported_ttl simplify_content",
         "responses: a cache mark of a message is on its last part; a result may be text only": "mark_last_part text_of",
-        "generate_content: a part depends on those before it": "EncodeContext",
+        "generate_content: parts of a function response have fewer fields, and are not validated": "decode_response_part",
         "chat_completions: images and audio of a response are fields of the message": "is_image is_audio",
         "chat_completions: servers with a dialect read cache marks, which the format does not have": " encode_cache_control",
-        "generate_content: content is a list of parts, decoded by conversation.py": (
-            " decode_content encode_content decode_part decode_text encode_text decode_part_without_data decode_response_part"
-        ),
+        "generate_content: content is a list of parts, decoded by conversation.py": (" decode_content encode_content"),
         "cache marks are on parts in messages and responses; chat_completions reads those of messages, and writes them for some servers": (
             " decode_cache encode_cache decode_cache_control encode_cache_control"
         ),
         "messages: blocks inside results and documents, and text blocks with citations": (
-            " decode_unknown decode_inner_media encode_text encode_refusal"
+            " decode_unknown decode_inner_media encode_text"
         ),
     },
     "conversation": {
         "chat_completions: content, reasoning and calls of a turn are fields, so their order is lost": "note_order",
         "messages: blank texts are rejected, turns alternate, and tools are added by a system message": (
-            " join_blank_texts TurnEncoder added_tools lacks_thinking"
+            " TurnEncoder added_tools lacks_thinking"
         ),
         "responses: a turn is several items, which belong together": "item_type end_assistant_message token_as_text",
         "generate_content: a signature belongs to the part with it or to the next one": "belongs_to_next",
-        "an assistant turn is encoded as a whole where content, calls and reasoning are separate fields": (
-            " decode_assistant_parts encode_assistant_parts"
-        ),
-        "messages: a turn is a list of blocks, and system blocks are a field of the request": (
-            " encode_message decode_blocks decode_block encode_instruction encode_system_blocks"
-        ),
+        "messages: the encoder of turns encodes messages; a stream sends single blocks": "encode_message decode_block",
+        "messages, generate_content: instructions have their own field in the request": "encode_instruction",
         "chat_completions: images of an answer are a field of the message": "decode_images",
-        "responses: a turn is several items": "decode_item",
-        "generate_content: a turn is a list of parts": "decode_parts encode_parts decode_other_part",
+        "responses: a turn is several items": "decode_item decode_parts",
+        "generate_content: a candidate and a message have the same parts": "encode_parts",
     },
     "errors": {
         "chat_completions: servers send errors in several shapes": "find_error",
@@ -96,28 +86,24 @@ DIFFERENCES: dict[str, dict[str, str]] = {
         "each vendor has other names for the tools that its server runs, and for their results": (
             " hosted_name has_output_item python_runs"
         ),
-        "servers of MCP tools are a list in messages, and tools elsewhere": (
-            " decode_servers decode_server encode_server decode_mcp_call decode_mcp_result"
+        "chat_completions: messages have no calls of hosted tools, and requests no MCP servers": (
+            " decode_hosted encode_hosted decode_server encode_server"
         ),
-        "each vendor has its own results of hosted tools": (
-            " decode_hosted encode_hosted decode_hosted_call decode_web_result decode_code decode_code_result encode_code"
-            " encode_generated_image decode_server_tool"
-        ),
+        "responses: an image of the model is the result of a hosted tool": "encode_generated_image",
     },
     "reasoning": {
         "chat_completions: fields of reasoning that repeat one another are read once, and signatures belong to parts": (
             " texts_in is_join_of detail_index details_repeat_blocks has_message_signature separate_bound_token read_config_fields"
         ),
         "messages: a block has one token; tokens of calls have no place and go into blocks": "bind_call_tokens reserved_tokens",
-        "responses: a token is the field of an item": "carry_token",
         "generate_content: names of enumerations may be numbers or in lower case": "enum_name",
         "generate_content: a signature belongs to a part, which may be a call": (
             " signs_earlier_reasoning ends_in_unsigned_reasoning separate_token sign_reasoning"
             " belongs_to_earlier_reasoning has_carried_token accepts_token"
         ),
-        "reasoning is a field, a block, an item, or a part with a signature": (
-            " decode_reasoning encode_answer_reasoning decode_thinking decode_redacted encode_reasoning_item"
-            " decode_signature encode_signature decode_carried encode_carried_token"
+        "messages, responses: a token of a call or a text is reasoning of its own": "encode_carried_token encode_reasoning_item",
+        "generate_content: any part may have a signature, and reasoning is the same in requests and responses": (
+            " decode_signature encode_signature decode_carried encode_answer_reasoning"
         ),
         "chat_completions: proxies send thinking blocks and signatures in fields of their own": (
             " decode_thinking_blocks decode_thinking_block"
@@ -128,10 +114,10 @@ DIFFERENCES: dict[str, dict[str, str]] = {
     },
     "response": {
         "responses: the status of an answer and of its items depend on one another": (
-            " add_message_to_response refusal_of with_end_status last_item_status"
+            " add_message_to_response refusal_of last_item_status"
         ),
-        "generate_content: tokens move to parts that may have them; log probabilities have an average": "move_tokens AverageLogprob",
-        "the first event of a stream has the head of an answer": "encode_head",
+        "generate_content: log probabilities have an average": "AverageLogprob",
+        "responses: the first event of a stream has a whole response": "encode_head",
         "log probabilities belong to a choice in chat_completions and generate_content": "encode_logprobs decode_logprobs",
         "generate_content: a blocked prompt has an answer without candidates": "decode_blocked",
     },
@@ -151,25 +137,20 @@ DIFFERENCES: dict[str, dict[str, str]] = {
         "messages: a limit is required": "encode_limit",
         "generate_content: most settings are in generationConfig, some next to it": ("encode_top_level_settings"),
     },
-    "batch": {
-        "chat_completions, responses: OpenAI has one layout for all endpoints, in ``shared/batch_lines.py``": (
-            "decode_batch_line encode_batch_request encode_batch_response encode_batch_error encode_batch_unprocessed"
-        )
-    },
     "stream_state": {
         "the open parts of a stream: deltas of choices, content blocks, output items, or parts": (
-            " Choice CallState StreamedCalls Block Blocks Slot Item Items PartEmitter"
+            " Choice CallState StreamedCalls Blocks Slot Item Items PartEmitter"
         ),
         "chat_completions: calls have deltas of arguments": "arguments_of kind_of_call",
         "messages: an event of a block has its type and its fields without values": "with_type without_nulls",
-        "responses: the events of an item repeat its fields": "new_citations as_opened has_citations text_length pending_events",
+        "responses: the events of an item repeat its fields": "as_opened has_citations text_length pending_events",
         "responses: events of annotations and of parts have their own state": "decode_annotation_event decode_opening_part",
     },
     "tool_calls": {
         "chat_completions: ids are not unique, and results have no media": "flush_media generated_id_prefix",
         "responses: tools that a search returns are not repeated": "remove_repeated_tools",
         "generate_content: calls have no ids, or results come in another order; arguments are an object": (
-            " add_placeholders argument_loss ConversationCalls"
+            " add_placeholders ConversationCalls"
         ),
         "generate_content: a call in an answer is written as in a request": "encode_answer_call",
         "chat_completions: the deprecated function_call; media of results go into a user message": (
@@ -185,8 +166,7 @@ DIFFERENCES: dict[str, dict[str, str]] = {
         "messages: MCP servers are a field of the request": "server_tools_of",
         "responses: tools that a search finds require that search": "adapt_tool_search",
         "generate_content: functions and server tools require a flag together": "combines_tools",
-        "generate_content: several functions are one tool": "decode_tool decode_tools",
-        "messages: a tool is a function unless its type names a hosted tool": "decode_function encode_tool",
+        "messages: system messages add single tools": "encode_tool",
     },
 }
 """Functions that not all four packages have: by file, the reason and the names."""

@@ -61,7 +61,7 @@ def decode_message(raw: JsonObject, src: str, unpaired: list[ir.ToolResult]) -> 
 def _decode_by_role(raw: JsonObject, src: str, unpaired: list[ir.ToolResult]) -> ir.Message:
     role, content = raw["role"], raw.get("content")
     if role == "assistant":
-        parts, unread = decode_assistant_parts(raw, src)
+        parts, unread = decode_parts(raw, src)
         # No official type has ``images``. Relays put the model's images there, and clients send them back (fixture assistant_images).
         parts += decode_images(raw.get("images"), src)
         known = _ASSISTANT if has_values(raw.get("audio") or {}) else _ASSISTANT_AND_AUDIO  # empty audio is no loss
@@ -103,7 +103,7 @@ def encode_message(message: ir.Message, losses: Ledger, generated_ids: set[str],
     role, parts = message.role, message.parts
     if role in ("assistant", "system", "developer"):
         is_assistant = role == "assistant"
-        encoded = encode_assistant_parts(parts, losses, generated_ids) if is_assistant else _encode_instruction(message, losses)
+        encoded = _encode_assistant_parts(parts, losses, generated_ids) if is_assistant else _encode_instruction(message, losses)
         if encoded is None:
             note_empty(message, losses)
         return [encoded] if encoded else []
@@ -138,7 +138,7 @@ def _encode_instruction(message: ir.Message, losses: Ledger) -> JsonObject | Non
 # Assistant messages, in a request or in a response.
 
 
-def decode_assistant_parts(raw: JsonObject, src: str, answer_id: str | None = None) -> tuple[list[ir.Part], JsonObject | None]:
+def decode_parts(raw: JsonObject, src: str, answer_id: str | None = None) -> tuple[list[ir.Part], JsonObject | None]:
     """Decode an assistant message: reasoning, content, refusal and tool calls, in this order. Also return unread reasoning fields.
 
     ``answer_id``: the id of the response, for generated ids of calls; None in a request.
@@ -172,7 +172,7 @@ def decode_assistant_parts(raw: JsonObject, src: str, answer_id: str | None = No
     return parts, unread
 
 
-def encode_assistant_parts(parts: list[ir.Part], losses: Ledger, generated_ids: set[str]) -> JsonObject | None:
+def _encode_assistant_parts(parts: list[ir.Part], losses: Ledger, generated_ids: set[str]) -> JsonObject | None:
     """Encode an assistant message of a request. Return None if nothing remains."""
     visible: list[ir.Part] = []
     calls: list[JsonObject] = []

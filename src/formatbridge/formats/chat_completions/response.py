@@ -11,7 +11,7 @@ from operator import attrgetter
 from formatbridge import ir
 from formatbridge.formats.chat_completions.citations import TextSeparators, decode_citations, encode_citations, separates_texts
 from formatbridge.formats.chat_completions.content import is_audio, is_image
-from formatbridge.formats.chat_completions.conversation import MESSAGE, decode_assistant_parts, decode_images, note_order
+from formatbridge.formats.chat_completions.conversation import MESSAGE, decode_images, decode_parts, note_order
 from formatbridge.formats.chat_completions.errors import decode_error, find_error
 from formatbridge.formats.chat_completions.holds import drop_unheld_in_answer
 from formatbridge.formats.chat_completions.reasoning import SIGNATURE_FIELDS, encode_answer_reasoning, encode_answer_signature
@@ -140,7 +140,7 @@ def decode_answer(raw: JsonObject, src: str, answer_id: str, position: int) -> t
     Ids of calls without one are generated from the id of the response. So ids of two responses in one conversation differ. If that is
     missing too, they are generated from name and arguments.
     """
-    parts, unread = decode_assistant_parts(raw, src, answer_id)
+    parts, unread = decode_parts(raw, src, answer_id)
     if not answer_id and (raw.get("tool_calls") or raw.get("function_call")):
         for number, call in enumerate(part for part in parts if isinstance(part, ir.ToolCall)):
             if call.has_generated_id:

@@ -3,7 +3,8 @@
 Sources: the relay's specification, "POST /v1beta/models/{model}:generateContent"; the official SDK's types of 2026-11; recorded traffic.
 The JSON is proto3 JSON. Keys are in camelCase or snake_case, enumeration values are names in any case or numbers, and bytes are base64.
 
-Only this package has ``stream_calls``, because only this format streams function calls as values at JSON paths.
+Only this package has ``stream_calls``, because only this format streams function calls as values at JSON paths, and ``encode_context``,
+because only here a result needs the name of its call.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _TOOL_RULES = ToolRules(
 )
 
 
-def frame_event(data: bytes, name: str | None) -> bytes:
+def _frame_event(data: bytes, name: str | None) -> bytes:
     """Encode one event. Events of this format have no names."""
     del name
     return encode_crlf_event(data)
@@ -85,7 +86,7 @@ GENERATE_CONTENT = FormatSpec(
     response_path=response_path,
     recognizes_event=recognizes_event,
     recognizes_error=recognizes_error,
-    frame_event=frame_event,
+    frame_event=_frame_event,
     streamed_parts=(ir.Text, ir.Reasoning, ir.Refusal),
     citations_at_end=True,
     event_text=event_text,

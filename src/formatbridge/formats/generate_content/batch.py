@@ -24,7 +24,7 @@ _STATUSES: Mapping[Unprocessed, str] = {"canceled": "CANCELLED", "expired": "DEA
 _CODES: Mapping[Unprocessed, int] = {"canceled": _CANCELLED, "expired": _DEADLINE_EXCEEDED, "failed": _UNKNOWN}
 
 
-def decode_batch_line(raw: JsonObject) -> BatchItem | None:
+def _decode_batch_line(raw: JsonObject) -> BatchItem | None:
     """Decode a line of a request file or of a result file. A result of Vertex AI repeats its request."""
     response, error, status = raw.get("response"), raw.get("error"), raw.get("status")
     if response or (response is not None and not error and not status):
@@ -58,33 +58,33 @@ def _decode_failure(error: JsonObject, at: str) -> BatchItem:
     return BatchItem(kind="error", at=at, body=body, outer="/error", status=http_status, status_at=f"{at}/code")
 
 
-def encode_batch_request(id: str, body: JsonObject) -> JsonObject:
+def _encode_batch_request(id: str, body: JsonObject) -> JsonObject:
     """Encode a request. The model is an argument of the batch, not of a line."""
     return {"key": id, "request": body}
 
 
-def encode_batch_response(id: str, body: JsonObject) -> JsonObject:
+def _encode_batch_response(id: str, body: JsonObject) -> JsonObject:
     """Encode an answer."""
     return {"key": id, "response": body}
 
 
-def encode_batch_error(id: str, status: int, body: JsonObject) -> JsonObject:
+def _encode_batch_error(id: str, status: int, body: JsonObject) -> JsonObject:
     """Encode an error; its code is the HTTP status."""
     return {"key": id, "error": body["error"] | {"code": status}}
 
 
-def encode_batch_unprocessed(id: str, reason: Unprocessed, message: str) -> JsonObject:
+def _encode_batch_unprocessed(id: str, reason: Unprocessed, message: str) -> JsonObject:
     """Encode the result of a request that was not processed."""
     return {"key": id, "error": {"code": _CODES[reason], "message": message or f"The request was not processed: {reason}."}}
 
 
 BATCH = BatchLayout(
     id_field="key",
-    read=decode_batch_line,
-    write_request=encode_batch_request,
-    write_response=encode_batch_response,
-    write_error=encode_batch_error,
-    write_unprocessed=encode_batch_unprocessed,
+    read=_decode_batch_line,
+    write_request=_encode_batch_request,
+    write_response=_encode_batch_response,
+    write_error=_encode_batch_error,
+    write_unprocessed=_encode_batch_unprocessed,
     request_at="/request",
     response_at="/response",
     error_at="",  # the line has the member "error" of the error body

@@ -2,18 +2,20 @@
 
 A part has exactly one data field; the other fields qualify it.
 
-``decode_part_without_data`` and ``EncodeContext`` are here alone: a part has no type, and a result needs the name of its call.
+``decode_response_part`` is here alone, because the parts of a function response have fewer fields and are not validated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable
 from typing import assert_never
 
 from formatbridge import ir
+from formatbridge.formats.generate_content.encode_context import EncodeContext
 from formatbridge.formats.generate_content.holds import drop_unheld, drop_unheld_in_answer
-from formatbridge.formats.generate_content.hosted_tools import decode_server_tool, encode_code
+from formatbridge.formats.generate_content.hosted_tools import decode_hosted, encode_hosted
 from formatbridge.formats.generate_content.reasoning import (
+    decode_reasoning,
     decode_signature,
     encode_reasoning,
     encode_signature,
@@ -23,14 +25,13 @@ from formatbridge.formats.generate_content.reasoning import (
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.media import guess_mime, media_kind, sniff_mime
 from formatbridge.formats.shared.parts import encode_mime, encode_opaque
-from formatbridge.formats.shared.tool_arguments import NOTHING_PARSED, ParsedArguments
-from formatbridge.formats.shared.tool_results import Unanswered
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
-from formatbridge.report.losses import Severity
 
 _TEXT = frozenset({"text", "thought", "thoughtSignature"})
+_DATA = ("executableCode", "codeExecutionResult", "inlineData", "fileData", "toolCall", "toolResponse")
+"""Fields with the data of a part that is neither a text, nor a call, nor the result of a call."""
 _MEDIA = frozenset({"inlineData", "fileData", "thought", "thoughtSignature", "mediaResolution", "audioTranscription"})
 _BLOB = frozenset({"data", "mimeType", "displayName"})
 _FILE = frozenset({"fileUri", "mimeType", "displayName"})
@@ -58,6 +59,19 @@ SVG (google/adk-python#5693, google-gemini/gemini-cli#3054), TIFF (google-gemini
 _VIDEO_PAGES = ("https://www.youtube.com/", "https://youtube.com/", "https://youtu.be/")
 
 
+def decode_part(raw: JsonObject, src: str, code_id: Callable[[str | None], str]) -> ir.Part | None:
+    """Decode a part that is neither a call nor the result of a call; an empty part returns None. ``code_id``: as in ``decode_hosted``."""
+    if raw.get("text") is not None:
+        return _decode_text(raw, src)
+    match next((field for field in _DATA if raw.get(field) is not None), None):
+        case None:
+            return _decode_without_data(raw, src)
+        case "inlineData" | "fileData":
+            return _decode_media(raw, src)
+        case _:
+            return decode_hosted(raw, src, code_id)
+
+
 def encode_part(part: ir.Part, at: str, context: EncodeContext, losses: Ledger) -> list[JsonObject]:
     """Encode a part that is neither a call nor a result, mostly as one part. ``at`` is its pointer in the target."""
     body: JsonObject | None = None
@@ -67,7 +81,7 @@ def encode_part(part: ir.Part, at: str, context: EncodeContext, losses: Ledger) 
         case ir.Text():
             drop = drop_unheld_in_answer if context.is_answer else drop_unheld
             drop(part, losses)
-            body = encode_text(part, losses, carry=context.carries)
+            body = _encode_text(part, losses, carry=context.carries)
         case ir.Media():
             return _encode_media(part, at, context, losses)
         case ir.Refusal():
@@ -92,30 +106,26 @@ def _encode_refusal(part: ir.Refusal, context: EncodeContext, losses: Ledger) ->
 def _encode_foreign(part: ir.Opaque | ir.Hosted, context: EncodeContext, losses: Ledger) -> list[JsonObject]:
     """Encode a part of another format: an execution of code if this format has it, else its text."""
     if isinstance(part, ir.Hosted) and part.family == "code" and part.id in context.runs:
-        return encode_code(part, losses, carry=context.carries)
+        return encode_hosted(part, losses, carry=context.carries)
     text = encode_opaque(part, losses)
     return encode_part(text, "", context, losses) if text else []
 
 
-def decode_text(raw: JsonObject, src: str) -> ir.Part:
+def _decode_text(raw: JsonObject, src: str) -> ir.Text | ir.Reasoning:
     """Decode a text part, or reasoning if it has the flag ``thought``."""
     # {"text": "Hello"}, {"text": "Let me see.", "thought": true}, {"text": "", "thoughtSignature": "Cg..."}
-    part: ir.Text | ir.Reasoning
     if raw.get("thought"):
-        part = ir.Reasoning(text=raw["text"], src=src)
-        if len(raw) > 2:  # more than ``text`` and ``thought``
-            part.extra = read_extra(raw, _TEXT)
-    else:
-        part = ir.Text(raw["text"], src, read_extra(raw, _TEXT))
+        return decode_reasoning(raw, src)
+    part = ir.Text(raw["text"], src, read_extra(raw, _TEXT))
     if "thoughtSignature" in raw:
         part.signature = decode_signature(raw, src)
-        if type(part) is ir.Text and not part.text and not part.extra and signs_earlier_reasoning(part.signature):
+        if not part.text and not part.extra and signs_earlier_reasoning(part.signature):
             # ``separate_token`` removed the flag ``thought``.
             return ir.Reasoning("", src, part.signature)
     return part
 
 
-def encode_text(part: ir.Text, losses: Ledger, *, carry: bool) -> JsonObject | None:
+def _encode_text(part: ir.Text, losses: Ledger, *, carry: bool) -> JsonObject | None:
     """Encode text; an empty text without a token returns None."""
     if part.signature is None:
         return {"text": part.text} if part.text else None
@@ -123,11 +133,11 @@ def encode_text(part: ir.Text, losses: Ledger, *, carry: bool) -> JsonObject | N
     return {"text": part.text} | token if part.text or token else None
 
 
-def decode_part_without_data(raw: JsonObject, src: str) -> ir.Part | None:
+def _decode_without_data(raw: JsonObject, src: str) -> ir.Part | None:
     """Decode a part without data: a token alone, or only qualifying fields. An empty part returns None."""
     # A signature may be on a part of any type, and on one without data (fixture ``reasoning_thought_signature_text``).
     if raw.get("thoughtSignature"):
-        return decode_text(raw | {"text": ""}, src)
+        return _decode_text(raw | {"text": ""}, src)
     keys = [key for key, value in raw.items() if value is not None and key != "thought"]
     return ir.Opaque(format="generate_content", raw=raw, label=keys[0], src=src) if keys else None
 
@@ -307,84 +317,3 @@ def _encode_detail(part: ir.Media, losses: Ledger) -> str | None:
         drop_field(part, "detail", losses)
         return None
     return level
-
-
-class EncodeContext:
-    """Facts about the request or response whose parts are encoded, and about its calls.
-
-    ``is_answer``: it is a response. ``carries``: tokens of other formats are kept, tagged. ``runs``: the ids of the code executions that
-    this format can express. ``generated_ids``: the ids of calls that had none. ``parsed``: arguments that were parsed before.
-    ``refusal_severity``: the severity of encoding a refusal as text.
-    """
-
-    __slots__ = ("_messages", "_names", "_paired", "carries", "generated_ids", "is_answer", "parsed", "refusal_severity", "runs")
-
-    def __init__(
-        self,
-        messages: Sequence[ir.Message] = (),
-        runs: Set[str] = frozenset(),
-        *,
-        is_answer: bool = False,
-        carries: bool = False,
-        parsed: ParsedArguments = NOTHING_PARSED,
-        refusal_severity: Severity = "lossy",
-    ) -> None:
-        self._messages = messages
-        self._names: dict[str, str] | None = None  # collected on demand, because most conversations need none
-        self._paired: dict[int, str] | None = None  # names by ``id()`` of the result, if call ids repeat
-        self.generated_ids: set[str] = set()
-        self.runs = runs
-        self.is_answer = is_answer
-        self.carries = carries
-        self.parsed = parsed
-        self.refusal_severity = refusal_severity
-
-    def name_of(self, result: ir.ToolResult) -> str | None:
-        """Return the name of the tool whose call a result answers; None if there is no such call."""
-        # A function response requires the name (official SDK, ``FunctionResponse.name``). Results of other formats have an id only.
-        if self._names is None:
-            calls = [part for message in self._messages for part in message.parts if type(part) is ir.ToolCall]
-            self._names = {call.id: call.name for call in calls}
-            self._paired = _names_of_results(self._messages) if len(self._names) < len(calls) else None
-        return self._names.get(result.call_id) if self._paired is None else self._paired.get(id(result))
-
-
-def _names_of_results(messages: Sequence[ir.Message]) -> dict[int, str]:
-    """Return the names of the calls that results answer, by ``id()`` of the result.
-
-    Call ids repeat, because some servers number the calls of each response from 0. A second result for an id belongs to the same call. A
-    result before all calls of its id belongs to the next one.
-    """
-    names: dict[int, str] = {}
-    open: dict[str, Unanswered[str]] = {}
-    answered: dict[str, str] = {}
-    unmatched: list[ir.ToolResult] = []
-    for turn, message in enumerate(messages):
-        for part in message.parts:
-            if type(part) is ir.ToolCall:
-                open.setdefault(part.id, Unanswered()).add(turn, part.name)
-            elif type(part) is ir.ToolResult:
-                call_id = part.call_id
-                name = open[call_id].take() if call_id in open else None
-                if name is not None:
-                    answered[call_id] = name
-                if call_id in answered:
-                    names[id(part)] = answered[call_id]
-                else:
-                    unmatched.append(part)
-    return names | {id(result): name for result in unmatched if (name := _next_name(result.call_id, open, answered)) is not None}
-
-
-def _next_name(call_id: str, open: dict[str, Unanswered[str]], answered: dict[str, str]) -> str | None:
-    """Return the name of a call that comes after its result."""
-    first = open[call_id].first() if call_id in open else None
-    return answered.get(call_id) if first is None else first
-
-
-DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {
-    "inlineData": _decode_media,
-    "fileData": _decode_media,
-    "toolCall": decode_server_tool,
-    "toolResponse": decode_server_tool,
-}
-"""Decoders by data field, for parts that need nothing of the conversation."""

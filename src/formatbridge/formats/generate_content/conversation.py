@@ -12,15 +12,9 @@ from dataclasses import replace
 from itertools import takewhile
 
 from formatbridge import ir
-from formatbridge.formats.generate_content.content import (
-    DECODE_PART,
-    EncodeContext,
-    decode_part_without_data,
-    decode_text,
-    encode_part,
-)
+from formatbridge.formats.generate_content.content import decode_part, encode_part
+from formatbridge.formats.generate_content.encode_context import EncodeContext
 from formatbridge.formats.generate_content.holds import drop_unheld
-from formatbridge.formats.generate_content.hosted_tools import decode_code, decode_code_result
 from formatbridge.formats.generate_content.reasoning import (
     decode_carried,
     encode_signature,
@@ -146,9 +140,10 @@ def decode_parts(
             if len(item) == 1:  # only a text
                 parts.append(ir.Text(text, at))
                 continue
-            decoded = decode_text(item, at)
+            decoded = decode_part(item, at, calls.code_id)
+            assert isinstance(decoded, ir.Text | ir.Reasoning)
             # A tagged token of another format belongs to the reasoning before this part (``accepts_token``).
-            if decoded.signature is not None:  # type: ignore[union-attr]  # text or reasoning
+            if decoded.signature is not None:
                 decode_carried(parts, decoded)
             # The stream encoder sends such a part if the token came after its reasoning was sent (``signs_earlier_reasoning``).
             is_separate_token = (
@@ -164,7 +159,7 @@ def decode_parts(
         elif item.get("functionResponse") is not None:
             parts.append(decode_result(item, at, calls))
         else:
-            part = decode_other_part(item, at, calls)
+            part = decode_part(item, at, calls.code_id)
             if part is not None:
                 parts.append(part)
     return parts
@@ -196,19 +191,6 @@ def encode_parts(parts: list[ir.Part], encoded: list[JsonObject], at: str, conte
         encoded += [{"text": ""} | token for token in tokens]
     if reserved:
         _sign_calls(encoded[start:], reserved)
-
-
-def decode_other_part(raw: JsonObject, src: str, calls: ConversationCalls) -> ir.Part | None:
-    """Decode a part that is neither a text, nor a call, nor a result of a call."""
-    # Only the order pairs a result with its code if neither has an id, so the ids come from ``calls``.
-    if raw.get("executableCode") is not None:
-        return decode_code(raw, src, calls.code_id(src))
-    if raw.get("codeExecutionResult") is not None:
-        return decode_code_result(raw, src, calls.code_id(None))
-    for field, decode in DECODE_PART.items():
-        if raw.get(field) is not None:
-            return decode(raw, src)
-    return decode_part_without_data(raw, src)
 
 
 def _encode_other_part(

@@ -5,6 +5,7 @@ Code and its result are the only calls of server tools that other formats have, 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from formatbridge import ir
@@ -128,7 +129,45 @@ _CODE_RESULT = frozenset({"codeExecutionResult", "thoughtSignature"})
 _INTERPRETERS = (None, "code_execution", "code_interpreter")
 
 
-def decode_code(raw: JsonObject, src: str, generated_id: str) -> ir.Hosted:
+def decode_hosted(raw: JsonObject, src: str, code_id: Callable[[str | None], str]) -> ir.Part:
+    """Decode code that the server ran, its result, or another call of a server tool or its result.
+
+    ``code_id``: returns the id of the code at a pointer, or of the code that the next result belongs to, for parts without an id.
+    """
+    # Only the order pairs a result with its code if neither has an id.
+    if raw.get("executableCode") is not None:
+        return _decode_code(raw, src, code_id(src))
+    if raw.get("codeExecutionResult") is not None:
+        return _decode_code_result(raw, src, code_id(None))
+    return _decode_server_tool(raw, src)
+
+
+def encode_hosted(part: ir.Hosted, losses: Ledger, *, carry: bool) -> list[JsonObject]:
+    """Encode a code execution in a response: the code, its result, or both."""
+    drop_unheld_in_answer(part, losses)
+    encoded: list[JsonObject] = []
+    # The only language is Python (official SDK, ``Language``). ``python_runs`` has left out code in others.
+    if part.role != "result":
+        encoded.append({"executableCode": {"id": part.id, "language": "PYTHON", "code": part.arguments or ""}})
+    if part.role == "result" or (
+        part.role == "both" and (part.output is not None or part.error is not None or part.status == "failed")
+    ):
+        encoded.append({"codeExecutionResult": {"id": part.id} | _encode_outcome(part, losses)})
+    if encoded:
+        encoded[0] |= encode_signature(part.signature, losses, carry=carry)
+    return encoded
+
+
+def python_runs(parts: list[ir.Part]) -> frozenset[str]:
+    """Return the ids of the code executions in a response that this format can express; shells and editors are not among them."""
+    return frozenset(
+        part.id
+        for part in parts
+        if isinstance(part, ir.Hosted) and part.family == "code" and part.role != "result" and part.name in _INTERPRETERS
+    )
+
+
+def _decode_code(raw: JsonObject, src: str, generated_id: str) -> ir.Hosted:
     """Decode code that the server ran."""
     # {"executableCode": {"id": "1", "language": "PYTHON", "code": "print(1)"}}
     code = raw["executableCode"]
@@ -144,7 +183,7 @@ def decode_code(raw: JsonObject, src: str, generated_id: str) -> ir.Hosted:
     )
 
 
-def decode_code_result(raw: JsonObject, src: str, generated_id: str) -> ir.Hosted:
+def _decode_code_result(raw: JsonObject, src: str, generated_id: str) -> ir.Hosted:
     """Decode the result of a code execution."""
     # {"codeExecutionResult": {"id": "1", "outcome": "OUTCOME_OK", "output": "1"}}
     result = raw["codeExecutionResult"]
@@ -166,31 +205,6 @@ def decode_code_result(raw: JsonObject, src: str, generated_id: str) -> ir.Hoste
     )
 
 
-def python_runs(parts: list[ir.Part]) -> frozenset[str]:
-    """Return the ids of the code executions in a response that this format can express; shells and editors are not among them."""
-    return frozenset(
-        part.id
-        for part in parts
-        if isinstance(part, ir.Hosted) and part.family == "code" and part.role != "result" and part.name in _INTERPRETERS
-    )
-
-
-def encode_code(part: ir.Hosted, losses: Ledger, *, carry: bool) -> list[JsonObject]:
-    """Encode a code execution in a response: the code, its result, or both."""
-    drop_unheld_in_answer(part, losses)
-    encoded: list[JsonObject] = []
-    # The only language is Python (official SDK, ``Language``). ``python_runs`` has left out code in others.
-    if part.role != "result":
-        encoded.append({"executableCode": {"id": part.id, "language": "PYTHON", "code": part.arguments or ""}})
-    if part.role == "result" or (
-        part.role == "both" and (part.output is not None or part.error is not None or part.status == "failed")
-    ):
-        encoded.append({"codeExecutionResult": {"id": part.id} | _encode_outcome(part, losses)})
-    if encoded:
-        encoded[0] |= encode_signature(part.signature, losses, carry=carry)
-    return encoded
-
-
 def _encode_outcome(part: ir.Hosted, losses: Ledger) -> JsonObject:
     """Encode the outcome of a code execution.
 
@@ -207,7 +221,7 @@ def _encode_outcome(part: ir.Hosted, losses: Ledger) -> JsonObject:
     return {"outcome": "OUTCOME_FAILED", "output": part.error if part.error is not None else part.output or ""}
 
 
-def decode_server_tool(raw: JsonObject, src: str) -> ir.Opaque:
+def _decode_server_tool(raw: JsonObject, src: str) -> ir.Opaque:
     """Decode a call or a result of one of the vendor's server tools."""
     # {"toolCall": {"id": "1", "toolType": "GOOGLE_SEARCH_WEB", "args": {"queries": ["weather"]}}}
     # "The client is expected to echo this message back" (official SDK, ``Part.tool_call``), so the part stays as a whole.

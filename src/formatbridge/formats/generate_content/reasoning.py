@@ -22,6 +22,7 @@ from formatbridge.report.reasons import SHOWN
 _URL_SAFE, _STANDARD = re.compile(r"[-_]"), re.compile(r"[+/]")
 """Characters that only one alphabet of base64 has."""
 _TO_STANDARD = bytes.maketrans(b"-_", b"+/")
+_TEXT = frozenset({"text", "thought", "thoughtSignature"})
 _CONFIG = frozenset({"includeThoughts", "thinkingBudget", "thinkingLevel"})
 _SIGNING = ("thinking", "encrypted", "thought")
 # Source: the official SDK, ``ThinkingLevel``.
@@ -74,6 +75,17 @@ def _is_base64(token: str, *, is_strict: bool) -> bool:
     is_mixed = bool(_URL_SAFE.search(digits) and _STANDARD.search(digits))
     is_padded = len(token) - len(digits) <= -len(digits) % 4
     return is_padded and not is_mixed and binascii.b2a_base64(decoded, newline=False).rstrip(b"=") == standard
+
+
+def decode_reasoning(raw: JsonObject, src: str) -> ir.Reasoning:
+    """Decode a text part with the flag ``thought``."""
+    # {"text": "Let me see.", "thought": true}
+    part = ir.Reasoning(text=raw["text"], src=src)
+    if len(raw) > 2:  # more than ``text`` and ``thought``
+        part.extra = read_extra(raw, _TEXT)
+    if "thoughtSignature" in raw:
+        part.signature = decode_signature(raw, src)
+    return part
 
 
 def encode_reasoning(part: ir.Reasoning, losses: Ledger, *, carry: bool) -> JsonObject | None:

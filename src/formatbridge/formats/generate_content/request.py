@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge.formats.generate_content.content import EncodeContext
 from formatbridge.formats.generate_content.conversation import (
     CONTENT,
     decode_message,
@@ -11,6 +10,7 @@ from formatbridge.formats.generate_content.conversation import (
     encode_instruction,
     encode_message,
 )
+from formatbridge.formats.generate_content.encode_context import EncodeContext
 from formatbridge.formats.generate_content.holds import drop_unheld
 from formatbridge.formats.generate_content.reasoning import decode_reasoning_config, encode_reasoning_config
 from formatbridge.formats.generate_content.schema import (
@@ -33,8 +33,8 @@ from formatbridge.formats.generate_content.tool_calls import ConversationCalls, 
 from formatbridge.formats.generate_content.tools import (
     COMBINATION_FLAG,
     combines_tools,
+    decode_tool,
     decode_tool_choice,
-    decode_tools,
     encode_tool_choice,
     encode_tools,
 )
@@ -104,7 +104,7 @@ def _decode_nested_options(body: JsonObject, request: ir.Request) -> None:
     unread = _decode_config(config, request) if config else None
     unread_fields = decode_nested_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
     for index, raw in enumerate(body.get("tools") or ()):
-        request.tools += decode_tools(raw, f"/tools/{index}")
+        request.tools += decode_tool(raw, f"/tools/{index}")
     calling_config = tool_config.get("functionCallingConfig")
     if calling_config:
         request.tool_choice = decode_tool_choice(calling_config, request.tools, "/toolConfig/functionCallingConfig")

@@ -1,6 +1,7 @@
 """Responses of Gemini.
 
-Only this package has ``decode_blocked`` and ``AverageLogprob``: a blocked prompt has no candidate, and a candidate has an average.
+``encode_head`` is here because each event of a stream repeats these fields. Only this package has ``decode_blocked`` and
+``AverageLogprob``: a blocked prompt has no candidate, and a candidate has an average.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from operator import attrgetter
 from formatbridge import ir
 from formatbridge.formats.format import Context
 from formatbridge.formats.generate_content.citations import decode_citations, encode_citations
-from formatbridge.formats.generate_content.content import EncodeContext
 from formatbridge.formats.generate_content.conversation import CONTENT, decode_parts, encode_parts
+from formatbridge.formats.generate_content.encode_context import EncodeContext
 from formatbridge.formats.generate_content.errors import decode_error
 from formatbridge.formats.generate_content.holds import drop_unheld_in_answer
 from formatbridge.formats.generate_content.hosted_tools import python_runs
@@ -90,15 +91,21 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
     }
     if response.usage:
         body["usageMetadata"] = encode_usage(response.usage, losses)
+    return body | encode_head(response, losses, options, context)
+
+
+def encode_head(response: ir.Response, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
+    """Encode the fields of a response that every event of a stream repeats."""
+    head: JsonObject = {}
     if response.model is not None:
-        body["modelVersion"] = response.model
+        head["modelVersion"] = response.model
     response_id = encode_id(response.id, "", context)
     if response_id is not None:
-        body["responseId"] = response_id
+        head["responseId"] = response_id
     created = response.created if response.created is not None else options.created
     if created is not None:
-        body["createTime"] = encode_time(response, created, losses)
-    return body
+        head["createTime"] = encode_time(response, created, losses)
+    return head
 
 
 def _decode_missing(feedback: JsonObject) -> ir.Choice:
@@ -151,7 +158,7 @@ def decode_answer(content: JsonObject, src: str, response_id: str | None, number
 
 def encode_answer(choice: ir.Choice, kinds: Set[type[ir.Part]], at: str, losses: Ledger, options: Options) -> list[JsonObject]:
     """Encode the parts of a candidate. ``kinds``: their types; ``at``: the pointer of the list in the target."""
-    moved = move_tokens(choice.parts) if ir.Reasoning in kinds and options.carry_reasoning else choice.parts
+    moved = _move_tokens(choice.parts) if ir.Reasoning in kinds and options.carry_reasoning else choice.parts
     context = EncodeContext(
         (),
         python_runs(choice.parts) if ir.Hosted in kinds else frozenset(),
@@ -165,7 +172,7 @@ def encode_answer(choice: ir.Choice, kinds: Set[type[ir.Part]], at: str, losses:
     return parts
 
 
-def move_tokens(parts: list[ir.Part]) -> list[ir.Part]:
+def _move_tokens(parts: list[ir.Part]) -> list[ir.Part]:
     """Return the parts with each token of another format moved from its reasoning to the text or call that follows.
 
     The vendor puts a token there, and clients drop empty reasoning with a token (tried with the Vercel AI SDK and opencode).

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from formatbridge import ir
 from formatbridge.formats.format import EndReason
-from formatbridge.formats.generate_content.content import decode_text
-from formatbridge.formats.generate_content.conversation import CONTENT, decode_other_part
+from formatbridge.formats.generate_content.content import decode_part
+from formatbridge.formats.generate_content.conversation import CONTENT
 from formatbridge.formats.generate_content.errors import decode_error
 from formatbridge.formats.generate_content.reasoning import belongs_to_earlier_reasoning, signs_earlier_reasoning
 from formatbridge.formats.generate_content.response import NO_REASON, decode_blocked, decode_finish, decode_logprobs
@@ -226,7 +226,8 @@ class StreamDecoder:
         text = raw.get("text")
         if text is None:
             at = choice.at
-            part = (decode_result if raw.get("functionResponse") is not None else decode_other_part)(raw, at, choice.calls)
+            is_result = raw.get("functionResponse") is not None
+            part = decode_result(raw, at, choice.calls) if is_result else decode_part(raw, at, choice.calls.code_id)
             if part is not None:
                 self._add_whole_part(choice, part, out)
         elif _TEXT.issuperset(raw):
@@ -239,8 +240,8 @@ class StreamDecoder:
 
         Exception: the encoder puts a token of another format on a separate part if its text was sent before.
         """
-        # {"text": "", "thought": true, "thoughtSignature": "ZmIx..."}: see ``SendOrder`` for what such a part signs.
-        part = decode_text(raw, choice.at)
+        # {"text": "", "thought": true, "thoughtSignature": "ZmIx..."}: see ``_SendOrder`` for what such a part signs.
+        part = decode_part(raw, choice.at, choice.calls.code_id)
         assert isinstance(part, ir.Text | ir.Reasoning)
         if part.text and isinstance(part, ir.Text) and belongs_to_earlier_reasoning(part.signature):
             self._take_carried(choice, part, out)

@@ -5,8 +5,6 @@ is kept, because the end cites it by words and by byte offsets.
 
 A decoder assigns a token of another format on an empty reasoning part to the last reasoning without a token. Visible text may be between
 them, but no other token. Adjacent reasoning parts are one, unless an empty text separates them.
-
-``SentText`` and ``SendOrder`` are here alone, because the order of parts shows what a token signs.
 """
 
 from __future__ import annotations
@@ -19,8 +17,8 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats.format import Context
 from formatbridge.formats.generate_content.citations import encode_citations
-from formatbridge.formats.generate_content.content import EncodeContext
 from formatbridge.formats.generate_content.conversation import belongs_to_next, encode_parts
+from formatbridge.formats.generate_content.encode_context import EncodeContext
 from formatbridge.formats.generate_content.errors import encode_error
 from formatbridge.formats.generate_content.hosted_tools import python_runs
 from formatbridge.formats.generate_content.reasoning import (
@@ -29,7 +27,7 @@ from formatbridge.formats.generate_content.reasoning import (
     has_carried_token,
     signs_earlier_reasoning,
 )
-from formatbridge.formats.generate_content.response import AverageLogprob, encode_finish, encode_logprobs, encode_response
+from formatbridge.formats.generate_content.response import AverageLogprob, encode_finish, encode_head, encode_logprobs
 from formatbridge.formats.generate_content.stream_fold import EMPTY_PART
 from formatbridge.formats.generate_content.usage import encode_usage
 from formatbridge.formats.shared.reasoning_tokens import bound_to, is_carried
@@ -43,7 +41,7 @@ from formatbridge.streaming.sse import encode_crlf_event
 
 
 @dataclass(slots=True)
-class SentText:
+class _SentText:
     """The state of a text that is sent in pieces. ``has_text``: text was sent after the last interruption; ``began``: before it.
 
     ``step``: the number of interruptions when the text opened; -1: other texts were open, which may interrupt it.
@@ -60,7 +58,7 @@ class SentText:
         return self.has_text or self.began
 
 
-class SendOrder:
+class _SendOrder:
     """The order in which the parts of a candidate are sent. ``unsigned``: tokens that came after their parts were sent."""
 
     # {"text": "Let me see.", "thought": true}                      reasoning of another format, sent in pieces
@@ -70,7 +68,7 @@ class SendOrder:
 
     def __init__(self) -> None:
         self.unsigned: list[ir.Signature] = []
-        self._last: SentText | None = None  # the last reasoning, if no token was sent after it
+        self._last: _SentText | None = None  # the last reasoning, if no token was sent after it
         self._has_unsigned = False  # reasoning that has ended, if no token was sent after it
         self._ends_in_reasoning = False  # reasoning was sent last
         self._step = 0
@@ -81,7 +79,7 @@ class SendOrder:
         """Whether a text is open, which may continue at any time."""
         return self._open > 0
 
-    def begin(self, text: SentText, part: ir.Part) -> bool:
+    def begin(self, text: _SentText, part: ir.Part) -> bool:
         """Note a text that opens; return whether an empty text must separate it from the reasoning before."""
         # A client joins adjacent reasoning, so a token between two parts would sign both.
         is_next = self._ends_in_reasoning or (self._last is not None and self._last.has_text)
@@ -96,14 +94,14 @@ class SendOrder:
         self._last = text
         return is_next
 
-    def accepts(self, text: SentText, signature: ir.Signature) -> bool:
+    def accepts(self, text: _SentText, signature: ir.Signature) -> bool:
         """Return whether a token that is sent now is decoded as that of a text that was sent."""
         if text.step == self._step:  # no interruption
             return True
         is_whole = text.step >= 0 and not (text.began and text.has_text)
         return text is self._last and is_whole and signs_earlier_reasoning(signature)
 
-    def reasoning(self, number: int) -> SentText | None:
+    def reasoning(self, number: int) -> _SentText | None:
         """Return the reasoning of a number, if a token may still sign it."""
         return self._last if self._last is not None and self._last.number == number and self._last.was_sent else None
 
@@ -146,7 +144,7 @@ class _PartState:
     """
 
     part: ir.Part
-    sent: SentText
+    sent: _SentText
     head: bytes | None = None
     next_head: bytes | None = None
     is_separate: bool = False
@@ -179,7 +177,7 @@ class _Choice:
     cited: list[ir.Citation] = field(default_factory=list)
     has_calls: bool = False
     average: AverageLogprob | None = None
-    order: SendOrder = field(default_factory=SendOrder)
+    order: _SendOrder = field(default_factory=_SendOrder)
     end: JsonObject | None = None
 
     def reserve(self, part: ir.Part) -> bool:
@@ -248,8 +246,7 @@ class StreamEncoder:
         #  "responseId": "r"}; the first event with a part has the names, so none is sent for the start alone.
         self._usage = event.usage
         response = ir.Response("generate_content", event.id, event.model, [], event.created)
-        self._head = encode_response(response, null_ledger(), self._options, None)
-        del self._head["candidates"]
+        self._head = encode_head(response, null_ledger(), self._options, None)
         return b""
 
     def _note_usage(self, event: events.UsageUpdate) -> bytes:
@@ -276,7 +273,7 @@ class StreamEncoder:
     def _start_part(self, event: events.PartStart) -> bytes:
         """Open a part; text and reasoning are sent in pieces."""
         choice = self._choice(event.choice)
-        state = choice.parts[event.index] = _PartState(event.part, SentText(event.index))
+        state = choice.parts[event.index] = _PartState(event.part, _SentText(event.index))
         part = event.part
         if isinstance(part, _TextLike):
             # Only the text differs between the events of one part, so the other bytes are encoded once.

@@ -11,7 +11,8 @@ from hashlib import sha256
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats.generate_content.content import EncodeContext, decode_response_part, encode_part
+from formatbridge.formats.generate_content.content import decode_response_part, encode_part
+from formatbridge.formats.generate_content.encode_context import EncodeContext
 from formatbridge.formats.generate_content.holds import drop_unheld
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature
 from formatbridge.formats.shared.parts import is_only_text, set_unknown_severity
@@ -52,7 +53,7 @@ def encode_call(call: ir.ToolCall, context: EncodeContext, losses: Ledger) -> Js
         arguments: JsonObject = dict(wrap_text(str(call.arguments)))
         losses.changed(call, "", {"functionCall": {"name": call.name}}, "wrapped")
     else:
-        arguments = encode_arguments_object(call, losses, context.parsed, argument_loss)
+        arguments = encode_arguments_object(call, losses, context.parsed, _argument_loss)
     part: JsonObject = {"functionCall": {"id": call.id, "name": call.name, "args": arguments}}
     return part | encode_signature(call.signature, losses, carry=context.carries) if call.signature else part
 
@@ -73,7 +74,7 @@ def add_placeholders(contents: list[JsonObject], losses: Ledger) -> None:
                 break
 
 
-def argument_loss(raw: str | JsonObject, arguments: JsonObject) -> str | None:
+def _argument_loss(raw: str | JsonObject, arguments: JsonObject) -> str | None:
     """Return the reason for a loss in arguments: a repeated key, whose last value counts, or an integer beyond a double."""
     return repeated_keys(raw, arguments) or ("inexact_number" if _has_inexact_numbers(arguments) else None)
 

@@ -1,6 +1,6 @@
 """Tool definitions and the tool choice of Gemini.
 
-``decode_tools`` replaces ``decode_tool``, because one entry holds many functions and several server tools.
+One entry of ``tools`` holds many functions and several server tools, so ``decode_tool`` returns a list.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NOT_BUILT_IN = frozenset({"functionDeclarations", "mcpServers"})
 _MODES = ("MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED")
 
 
-def decode_tools(raw: JsonObject, src: str) -> list[ir.Tool]:
+def decode_tool(raw: JsonObject, src: str) -> list[ir.Tool]:
     """Decode one entry of ``tools``, which may hold many functions and several server tools."""
     # {"functionDeclarations": [{"name": "f", "parameters": {...}}], "googleSearch": {}}
     tools: list[ir.Tool] = []

@@ -14,7 +14,7 @@ from formatbridge.formats.shared.batch_lines import BatchItem, BatchLayout, Unpr
 from formatbridge.jsontext.types import JsonObject
 
 
-def decode_batch_line(raw: JsonObject) -> BatchItem | None:
+def _decode_batch_line(raw: JsonObject) -> BatchItem | None:
     """Decode a member of ``requests``, or a result."""
     result = raw.get("result")
     if "params" in raw:
@@ -33,23 +33,23 @@ def decode_batch_line(raw: JsonObject) -> BatchItem | None:
             return None
 
 
-def encode_batch_request(id: str, body: JsonObject) -> JsonObject:
+def _encode_batch_request(id: str, body: JsonObject) -> JsonObject:
     """Encode a request as a member of ``requests``."""
     return {"custom_id": id, "params": body}
 
 
-def encode_batch_response(id: str, body: JsonObject) -> JsonObject:
+def _encode_batch_response(id: str, body: JsonObject) -> JsonObject:
     """Encode an answer as a result."""
     return {"custom_id": id, "result": {"type": "succeeded", "message": body}}
 
 
-def encode_batch_error(id: str, status: int, body: JsonObject) -> JsonObject:
+def _encode_batch_error(id: str, status: int, body: JsonObject) -> JsonObject:
     """Encode an error as a result. The HTTP status follows from the type of the error."""
     del status
     return {"custom_id": id, "result": {"type": "errored", "error": body}}
 
 
-def encode_batch_unprocessed(id: str, reason: Unprocessed, message: str) -> JsonObject:
+def _encode_batch_unprocessed(id: str, reason: Unprocessed, message: str) -> JsonObject:
     """Encode the result of a request that was not processed. Only a failure has a message."""
     if reason == "failed":
         error = {"type": "error", "error": {"type": "api_error", "message": message or "This request was not processed."}}
@@ -60,11 +60,11 @@ def encode_batch_unprocessed(id: str, reason: Unprocessed, message: str) -> Json
 
 BATCH = BatchLayout(
     id_field="custom_id",
-    read=decode_batch_line,
-    write_request=encode_batch_request,
-    write_response=encode_batch_response,
-    write_error=encode_batch_error,
-    write_unprocessed=encode_batch_unprocessed,
+    read=_decode_batch_line,
+    write_request=_encode_batch_request,
+    write_response=_encode_batch_response,
+    write_error=_encode_batch_error,
+    write_unprocessed=_encode_batch_unprocessed,
     request_at="/params",
     response_at="/result/message",
     error_at="/result/error",

@@ -94,7 +94,7 @@ def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
         case ir.Media():
             return _encode_media(part, losses)
         case ir.Refusal():
-            return encode_refusal(part, losses)
+            return _encode_refusal(part, losses)
         case ir.Opaque(format="messages", raw=dict(block)):
             return block
         case ir.Opaque() | ir.Hosted():
@@ -174,7 +174,7 @@ def encode_text(part: ir.Text, losses: Ledger) -> JsonObject | None:
     return {"type": "text", "text": text, **encode_cache(part.cache, losses)}
 
 
-def encode_refusal(part: ir.Refusal, losses: Ledger) -> JsonObject | None:
+def _encode_refusal(part: ir.Refusal, losses: Ledger) -> JsonObject | None:
     """Encode a refusal as a ``text`` block."""
     drop_unheld(part, losses)
     block = {"type": "text", "text": part.text}

@@ -23,27 +23,13 @@ from formatbridge.formats.messages.content import (
     decode_content,
     decode_inner_media,
     decode_part,
-    decode_unknown,
     encode_part,
     encode_text,
     simplify_content,
 )
 from formatbridge.formats.messages.holds import drop_unheld
-from formatbridge.formats.messages.hosted_tools import (
-    decode_code_result,
-    decode_hosted_call,
-    decode_mcp_call,
-    decode_mcp_result,
-    decode_web_result,
-)
-from formatbridge.formats.messages.reasoning import (
-    EFFORTS,
-    bind_call_tokens,
-    decode_redacted,
-    decode_thinking,
-    encode_effort,
-    encode_reasoning,
-)
+from formatbridge.formats.messages.hosted_tools import decode_hosted
+from formatbridge.formats.messages.reasoning import EFFORTS, bind_call_tokens, decode_reasoning, encode_effort, encode_reasoning
 from formatbridge.formats.messages.tool_calls import decode_call, decode_result, encode_call, encode_result
 from formatbridge.formats.messages.tools import decode_tool, encode_tool
 from formatbridge.formats.shared.held_fields import drop_field
@@ -66,14 +52,27 @@ def decode_message(raw: JsonObject, src: str) -> ir.Message:
     if role == "system":
         return _decode_system_message(raw, src)
     content, content_src = raw["content"], f"{src}/content"
-    parts: list[ir.Part] = [ir.Text(content, content_src)] if type(content) is str else decode_blocks(content, content_src)
+    parts: list[ir.Part] = [ir.Text(content, content_src)] if type(content) is str else decode_parts(content, content_src)
     # An unknown block of the user may be the whole question, so its loss is ``impossible`` elsewhere.
     if role == "user" and type(content) is not str:
         set_unknown_severity(parts)
     return ir.Message(role, parts, src, read_extra(raw, _MESSAGE) if len(raw) > 2 else None)
 
 
-def decode_blocks(content: list[JsonObject], src: str) -> list[ir.Part]:
+def encode_instruction(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
+    """Encode an instruction as the blocks of a system prompt or a system message, which have only text."""
+    blocks = []
+    for part in _join_blank_texts(parts):
+        if type(part) is ir.Media:
+            losses.dropped(part, code="unsupported_media", severity="impossible")
+            continue
+        block = encode_part(part, losses)
+        if block is not None:
+            blocks.append(block)
+    return blocks
+
+
+def decode_parts(content: list[JsonObject], src: str) -> list[ir.Part]:
     """Decode the content blocks of a turn or a response. A block of an unknown type becomes an opaque part."""
     parts: list[ir.Part] = []
     has_call_tokens = False
@@ -95,7 +94,7 @@ def decode_blocks(content: list[JsonObject], src: str) -> list[ir.Part]:
 def decode_block(raw: JsonObject, src: str) -> ir.Part:
     """Decode a content block of a turn or a response."""
     kind = raw.get("type")
-    decode = _DECODE_BLOCK.get(kind, decode_unknown) if isinstance(kind, str) else decode_unknown
+    decode = _DECODE_BLOCK.get(kind, decode_hosted) if isinstance(kind, str) else decode_hosted
     return decode(raw, src)
 
 
@@ -125,23 +124,10 @@ def _decode_system_message(raw: JsonObject, src: str) -> ir.Message:
     )
 
 
-def encode_system_blocks(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
-    """Encode an instruction as the blocks of a system prompt or a system message, which have only text."""
-    blocks = []
-    for part in join_blank_texts(parts):
-        if type(part) is ir.Media:
-            losses.dropped(part, code="unsupported_media", severity="impossible")
-            continue
-        block = encode_part(part, losses)
-        if block is not None:
-            blocks.append(block)
-    return blocks
-
-
-def encode_assistant_parts(parts: list[ir.Part], losses: Ledger, parsed: ParsedArguments) -> list[JsonObject]:
+def _encode_assistant_parts(parts: list[ir.Part], losses: Ledger, parsed: ParsedArguments) -> list[JsonObject]:
     """Encode the parts of an assistant turn as content blocks. ``parsed``: the arguments of tool calls that are already parsed."""
     blocks: list[JsonObject] = []
-    for part in join_blank_texts(parts):
+    for part in _join_blank_texts(parts):
         if type(part) is ir.ToolCall:
             block: JsonObject | None = encode_call(part, losses, parsed)
         else:
@@ -151,7 +137,7 @@ def encode_assistant_parts(parts: list[ir.Part], losses: Ledger, parsed: ParsedA
     return blocks
 
 
-def join_blank_texts(parts: list[ir.Part]) -> list[ir.Part]:
+def _join_blank_texts(parts: list[ir.Part]) -> list[ir.Part]:
     """Return the parts with each blank text joined to the text before or after it.
 
     The server rejects blank texts. Dropping them would remove the line breaks between paragraphs.
@@ -180,18 +166,12 @@ def _drop_media(part: ir.Media, losses: Ledger) -> None:
 
 _DECODE_BLOCK: dict[str, Callable[[JsonObject, str], ir.Part]] = {
     **{kind: decode for kind, decode in DECODE_PART.items() if kind != "tool_reference"},  # only a tool_result contains it
-    "thinking": decode_thinking,
-    "redacted_thinking": decode_redacted,
+    "thinking": decode_reasoning,
+    "redacted_thinking": decode_reasoning,
     "tool_use": decode_call,
     "tool_result": decode_result,
-    "server_tool_use": decode_hosted_call,
-    "mcp_tool_use": decode_mcp_call,
-    "mcp_tool_result": decode_mcp_result,
-    "web_search_tool_result": decode_web_result,
-    "web_fetch_tool_result": decode_web_result,
-    "code_execution_tool_result": decode_code_result,
 }
-"""Types of blocks to their decoders."""
+"""Types of blocks to their decoders. Any other is a block of a server tool, or an unknown one."""
 _ENCODE_BLOCK: dict[type, Callable[[Any, Ledger], JsonObject | None]] = {
     ir.Text: encode_text,
     ir.Reasoning: encode_reasoning,
@@ -318,7 +298,7 @@ class TurnEncoder:
 
     def _add_assistant(self, message: ir.Message) -> None:
         """Add the blocks of an assistant turn."""
-        content = encode_assistant_parts(message.parts, self._losses, self._parsed)
+        content = _encode_assistant_parts(message.parts, self._losses, self._parsed)
         if not content:
             note_empty(message, self._losses)
             return
@@ -339,7 +319,7 @@ class TurnEncoder:
         blocks: list[JsonObject] = []
         results: list[ir.ToolResult] = []
         losses = self._losses
-        for part in join_blank_texts(message.parts):
+        for part in _join_blank_texts(message.parts):
             if type(part) is ir.ToolResult:
                 results.append(part)
                 continue
@@ -392,7 +372,7 @@ class TurnEncoder:
 
     def _add_system_message(self, message: ir.Message) -> None:
         """Keep an instruction until a position for it is known. Its text goes to the system prompt if the target accepts it only there."""
-        blocks = encode_system_blocks(message.parts, self._losses)
+        blocks = encode_instruction(message.parts, self._losses)
         if not self._keeps_system_messages:
             self._move_to_system(_SystemMessage(message, blocks))
             blocks = []

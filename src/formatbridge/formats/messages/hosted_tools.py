@@ -5,6 +5,7 @@ Calls and results are separate blocks, and those of each tool have their types. 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 from formatbridge import ir
@@ -17,7 +18,7 @@ from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extr
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.report.ledger import Ledger, resolve
+from formatbridge.report.ledger import Ledger
 from formatbridge.report.reasons import WITHOUT_CODE
 
 _Family = Literal["web_search", "web_fetch", "code", "image_generation", "tool_search", "other"]
@@ -130,32 +131,7 @@ def hosted_name(kind: str) -> str | None:
 # MCP servers: an entry in ``mcp_servers`` and a toolset in ``tools``.
 
 
-def decode_servers(body: JsonObject, request: ir.Request) -> JsonObject | None:
-    """Replace each MCP toolset of the request and of its messages by its MCP server; return the unread fields."""
-    unread: JsonObject = {}
-    unused: dict[str, tuple[int, JsonObject]] = {}
-    for index, raw in enumerate(body["mcp_servers"]):
-        if raw.get("type") == "url" and raw["name"] not in unused:
-            unused[raw["name"]] = (index, raw)
-        else:
-            unread[f"mcp_servers/{index}"] = raw
-
-    def with_server(tool: ir.Tool) -> ir.Tool:
-        if not isinstance(tool, ir.HostedTool) or tool.kind != "mcp_toolset":
-            return tool
-        toolset = resolve(body, tool.src)[1]
-        entry = unused.pop(toolset.get("mcp_server_name"), None)
-        return tool if entry is None else _decode_server(entry[1], entry[0], toolset, tool.src, unread)
-
-    request.tools = list(map(with_server, request.tools))
-    for message in request.messages:
-        if message.tools:
-            message.tools = list(map(with_server, message.tools))
-    request.tools += [_decode_server(raw, index, {}, "", unread) for index, raw in unused.values()]
-    return unread or None
-
-
-def _decode_server(raw: JsonObject, index: int, toolset: JsonObject, toolset_src: str, unread: JsonObject) -> ir.McpServer:
+def decode_server(raw: JsonObject, index: int, toolset: JsonObject, toolset_src: str, unread: JsonObject) -> ir.McpServer:
     """Decode an entry of ``mcp_servers`` with its toolset. The older API has ``tool_configuration`` instead."""
     # Beta mcp-client-2025-04-04 has allowed tools in the server, mcp-client-2025-11-20 in a toolset (fixture tools_mcp_switched).
     older = raw.get("tool_configuration") or {}
@@ -274,7 +250,7 @@ _WEB_CONTENT = ("web_fetch_result", "web_fetch_tool_result_error", "web_search_t
 _CODE_CONTENT = ("code_execution_result", "encrypted_code_execution_result", "code_execution_tool_result_error")
 
 
-def decode_hosted_call(raw: JsonObject, src: str) -> ir.Part:
+def _decode_hosted_call(raw: JsonObject, src: str) -> ir.Part:
     """Decode a ``server_tool_use`` block. A call of a tool without a shared family becomes an opaque part."""
     name, arguments = raw["name"], raw["input"]
     family = _FAMILIES.get(name)
@@ -299,7 +275,7 @@ def _encode_code_call(part: ir.Hosted) -> JsonObject:
     return {"type": "server_tool_use", "id": part.id, "name": "code_execution", "input": {"code": part.arguments or ""}}
 
 
-def decode_mcp_call(raw: JsonObject, src: str) -> ir.Part:
+def _decode_mcp_call(raw: JsonObject, src: str) -> ir.Part:
     """Decode an ``mcp_tool_use`` block."""
     return ir.Hosted(
         family="mcp",
@@ -322,7 +298,7 @@ def _encode_mcp_call(part: ir.Hosted, losses: Ledger) -> JsonObject:
     return {"type": "mcp_tool_use", "id": part.id, "name": part.name or "", "server_name": part.server or "", "input": arguments}
 
 
-def decode_web_result(raw: JsonObject, src: str) -> ir.Part:
+def _decode_web_result(raw: JsonObject, src: str) -> ir.Part:
     """Decode the result of a web search or a web fetch: an error, or pages that only Anthropic's server can read."""
     content = raw["content"]
     # A successful search is a list, a fetched page an object, and an error an object too (recorded traffic).
@@ -343,7 +319,7 @@ def decode_web_result(raw: JsonObject, src: str) -> ir.Part:
     )
 
 
-def decode_code_result(raw: JsonObject, src: str) -> ir.Part:
+def _decode_code_result(raw: JsonObject, src: str) -> ir.Part:
     """Decode the result of a code execution."""
     content = raw["content"]
     if content.get("type") not in _CODE_CONTENT:
@@ -381,7 +357,7 @@ def _encode_code_result(part: ir.Hosted) -> JsonObject:
     return {"type": "code_execution_tool_result", "tool_use_id": part.id, "content": result}
 
 
-def decode_mcp_result(raw: JsonObject, src: str) -> ir.Part:
+def _decode_mcp_result(raw: JsonObject, src: str) -> ir.Part:
     """Decode an ``mcp_tool_result`` block."""
     content = raw.get("content") or []
     unread: JsonObject = {}
@@ -415,6 +391,24 @@ def _encode_mcp_result(part: ir.Hosted, losses: Ledger) -> JsonObject:
         "is_error": part.error is not None,
         "content": [{"type": "text", "text": text}] if text else [],
     }
+
+
+_DECODE_HOSTED: dict[str, Callable[[JsonObject, str], ir.Part]] = {
+    "server_tool_use": _decode_hosted_call,
+    "mcp_tool_use": _decode_mcp_call,
+    "mcp_tool_result": _decode_mcp_result,
+    "web_search_tool_result": _decode_web_result,
+    "web_fetch_tool_result": _decode_web_result,
+    "code_execution_tool_result": _decode_code_result,
+}
+"""Types of blocks to their decoders."""
+
+
+def decode_hosted(raw: JsonObject, src: str) -> ir.Part:
+    """Decode a call of a server tool, or its result. A block of any other type becomes an opaque part."""
+    kind = raw.get("type")
+    decode = _DECODE_HOSTED.get(kind, decode_unknown) if isinstance(kind, str) else decode_unknown
+    return decode(raw, src)
 
 
 def encode_hosted(part: ir.Hosted, losses: Ledger) -> list[JsonObject]:

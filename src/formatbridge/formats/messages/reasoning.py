@@ -36,19 +36,16 @@ _SHOWN = {"summarized": "auto", "omitted": "hide"}
 """Values of ``thinking.display`` to canonical values of ``show``."""
 
 
-def decode_thinking(raw: JsonObject, src: str) -> ir.Reasoning:
-    """Decode a ``thinking`` block. It may have a signature and no text."""
+def decode_reasoning(raw: JsonObject, src: str) -> ir.Reasoning:
+    """Decode a ``thinking`` block, which may have a signature and no text, or a ``redacted_thinking`` block, which has only a token."""
+    if raw["type"] == "redacted_thinking":
+        redacted = decode_token(raw["data"], "messages", "redacted", f"{src}/data")
+        return ir.Reasoning(signature=redacted, src=src, extra=read_extra(raw, _REDACTED))
     token = raw.get("signature")
     reasoning = ir.Reasoning(text=raw["thinking"], src=src, extra=read_extra(raw, _THINKING))
     if token:
         reasoning.signature = decode_token(token, "messages", "thinking", f"{src}/signature")
     return reasoning
-
-
-def decode_redacted(raw: JsonObject, src: str) -> ir.Reasoning:
-    """Decode a ``redacted_thinking`` block, which has only a reasoning token."""
-    token = decode_token(raw["data"], "messages", "redacted", f"{src}/data")
-    return ir.Reasoning(signature=token, src=src, extra=read_extra(raw, _REDACTED))
 
 
 def bind_call_tokens(parts: list[ir.Part]) -> list[ir.Part]:

@@ -10,15 +10,9 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats.messages.content import SYSTEM_BLOCK_KINDS, decode_content, encode_part, simplify_content, supported_ttl
-from formatbridge.formats.messages.conversation import (
-    TurnEncoder,
-    added_tools,
-    decode_message,
-    encode_system_blocks,
-    lacks_thinking,
-)
+from formatbridge.formats.messages.conversation import TurnEncoder, added_tools, decode_message, encode_instruction, lacks_thinking
 from formatbridge.formats.messages.holds import drop_unheld
-from formatbridge.formats.messages.hosted_tools import decode_servers
+from formatbridge.formats.messages.hosted_tools import decode_server
 from formatbridge.formats.messages.reasoning import decode_reasoning_config, encode_reasoning_config, reserved_tokens
 from formatbridge.formats.messages.schema import decode_format, encode_format, encode_json_mode
 from formatbridge.formats.messages.settings import SETTINGS, decode_nested_settings, encode_limit, encode_settings
@@ -35,7 +29,7 @@ from formatbridge.formats.shared.turns import leading_instructions, note_no_turn
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
-from formatbridge.report.ledger import Ledger, null_ledger
+from formatbridge.report.ledger import Ledger, null_ledger, resolve
 
 _MAX_CACHE_MARKS = 4
 """The number of cache marks in a request that the server accepts.
@@ -136,6 +130,31 @@ def _encode_conversation(request: ir.Request, losses: Ledger, options: Options) 
     return conversation | {"mcp_servers": encoder.mcp_servers} if encoder.mcp_servers else conversation
 
 
+def _decode_servers(body: JsonObject, request: ir.Request) -> JsonObject | None:
+    """Replace each MCP toolset of the request and of its messages by its MCP server; return the unread fields."""
+    unread: JsonObject = {}
+    unused: dict[str, tuple[int, JsonObject]] = {}
+    for index, raw in enumerate(body["mcp_servers"]):
+        if raw.get("type") == "url" and raw["name"] not in unused:
+            unused[raw["name"]] = (index, raw)
+        else:
+            unread[f"mcp_servers/{index}"] = raw
+
+    def with_server(tool: ir.Tool) -> ir.Tool:
+        if not isinstance(tool, ir.HostedTool) or tool.kind != "mcp_toolset":
+            return tool
+        toolset = resolve(body, tool.src)[1]
+        entry = unused.pop(toolset.get("mcp_server_name"), None)
+        return tool if entry is None else decode_server(entry[1], entry[0], toolset, tool.src, unread)
+
+    request.tools = list(map(with_server, request.tools))
+    for message in request.messages:
+        if message.tools:
+            message.tools = list(map(with_server, message.tools))
+    request.tools += [decode_server(raw, index, {}, "", unread) for index, raw in unused.values()]
+    return unread or None
+
+
 def _decode_nested_options(body: JsonObject, request: ir.Request) -> None:
     """Decode the fields that are objects or lists."""
     tools, choice, config = body.get("tools"), body.get("tool_choice"), body.get("output_config")
@@ -143,7 +162,7 @@ def _decode_nested_options(body: JsonObject, request: ir.Request) -> None:
     if tools:
         request.tools = [decode_tool(raw, f"/tools/{index}") for index, raw in enumerate(tools)]
     if body.get("mcp_servers"):
-        unread_servers = decode_servers(body, request)
+        unread_servers = _decode_servers(body, request)
     unread_settings = decode_nested_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
     if choice:
         request.tool_choice = decode_tool_choice(choice, request.tools, "/tool_choice")
@@ -174,7 +193,7 @@ def _encode_system_prompt(messages: list[ir.Message], losses: Ledger) -> list[Js
     blocks: list[JsonObject] = []
     for message in messages:
         drop_unheld(message, losses)
-        blocks += encode_system_blocks(message.parts, losses)
+        blocks += encode_instruction(message.parts, losses)
     return blocks
 
 

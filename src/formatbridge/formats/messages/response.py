@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from formatbridge import ir
 from formatbridge.formats.format import Context
 from formatbridge.formats.messages.citations import encode_cited_text, set_citation_spans
-from formatbridge.formats.messages.conversation import decode_blocks
+from formatbridge.formats.messages.conversation import decode_parts
 from formatbridge.formats.messages.holds import drop_unheld_in_answer
 from formatbridge.formats.messages.hosted_tools import encode_hosted
 from formatbridge.formats.messages.reasoning import encode_answer_reasoning, encode_carried_token
@@ -106,7 +106,7 @@ def _remove_fallbacks(parts: list[ir.Part], model: str | None) -> tuple[list[ir.
 
 def decode_answer(content: list[JsonObject], src: str) -> list[ir.Part]:
     """Decode the content blocks of a response, with the spans of the citations."""
-    parts = decode_blocks(content, src)
+    parts = decode_parts(content, src)
     set_citation_spans(parts)
     return parts
 

@@ -2,8 +2,6 @@
 
 One block is open at a time, and the indexes of the blocks have no gaps. Text, reasoning and arguments of the open block are sent at once.
 Events of other parts stay pending, because a block that is closed cannot open again. Citations follow their text, without spans.
-
-``BlockEncoder`` is here alone, because only here a block must stop before the next one starts.
 """
 
 from __future__ import annotations
@@ -46,7 +44,7 @@ _DELTA_FIELDS = {"text": ("text", "text"), "thinking": ("thinking", "thinking"),
 """Kinds of blocks to the prefix of the type of their deltas and to the field with the text."""
 
 
-class BlockEncoder:
+class _BlockEncoder:
     """Encodes content blocks one after the other, with their indexes."""
 
     def __init__(self) -> None:
@@ -128,7 +126,7 @@ class StreamEncoder:
         self._has_started = False
         self._is_over = False
         self._first = FirstChoice()
-        self._blocks = BlockEncoder()
+        self._blocks = _BlockEncoder()
         self._open: _OpenBlock | None = None
         self._pending_parts: dict[int, list[_PartEvent]] = {}
         self._finish: ir.Finish | None = None

@@ -40,7 +40,7 @@ _REQUIRED: dict[str, JsonObject] = {
 
 
 @dataclass(slots=True, eq=False)
-class Block:
+class _Block:
     """The state of a block.
 
     ``kind``: ``text``, ``thinking`` or ``tool_use``; ``input`` for other blocks with an input; ``whole`` for blocks without deltas.
@@ -65,9 +65,9 @@ class Blocks:
     """The blocks of one stream, and the length of the visible text."""
 
     def __init__(self) -> None:
-        self._open: dict[Any, Block] = {}
+        self._open: dict[Any, _Block] = {}
         self._calls: dict[str, list[Any]] = {}  # the indexes of blocks, by their id
-        self._latest: Block | None = None  # the block with the last text delta
+        self._latest: _Block | None = None  # the block with the last text delta
         self._count = 0
         self._part_count = 0
         self._lengths = TextLengths()  # of the texts; that of the latest block is not up to date
@@ -103,12 +103,12 @@ class Blocks:
         self._flush_token(out)
         return self._add(index, {}, out).src
 
-    def _add(self, index: object, content: JsonObject, out: list[events.Event]) -> Block:
+    def _add(self, index: object, content: JsonObject, out: list[events.Event]) -> _Block:
         """Add an open block. If its index is in use, the block with that index is closed first."""
         # Some relays use one index for all blocks (fixture tools_index_reused).
         if index in self._open:
             self.end(index, out)
-        block = Block("", f"/content/{self._count}", content)
+        block = _Block("", f"/content/{self._count}", content)
         key = f"block/{self._count}" if index is None else index
         self._open[key] = block
         if isinstance(call_id := content.get("id"), str):
@@ -122,7 +122,7 @@ class Blocks:
             self.end(index, out)
         self._flush_token(out)
 
-    def _open_part(self, block: Block, out: list[events.Event]) -> None:
+    def _open_part(self, block: _Block, out: list[events.Event]) -> None:
         """Start the part of a block, without its text.
 
         Reasoning starts with its first text, because a block without text may be a carried token.
@@ -151,7 +151,7 @@ class Blocks:
                     part.arguments = None
                 self._start_part(block, out)
 
-    def _start_part(self, block: Block, out: list[events.Event]) -> None:
+    def _start_part(self, block: _Block, out: list[events.Event]) -> None:
         part = block.part
         assert part is not None
         if self._next_token is not None and isinstance(part, ir.ToolCall | ir.Text | ir.Hosted):
@@ -166,7 +166,7 @@ class Blocks:
         """Emit a kept token as a reasoning part, because the part that it belongs to never arrived."""
         if self._next_token is not None:
             reasoning, self._next_token = self._next_token, None
-            self._start_part(block := Block("whole", reasoning.src, {}, reasoning), out)
+            self._start_part(block := _Block("whole", reasoning.src, {}, reasoning), out)
             out.append(events.PartEnd(0, block.number or 0))
 
     # Deltas.
@@ -186,7 +186,7 @@ class Blocks:
             block.unknown.take(fields, count)
         return bool(fields)
 
-    def _add_text(self, block: Block, text: str, out: list[events.Event]) -> None:
+    def _add_text(self, block: _Block, text: str, out: list[events.Event]) -> None:
         if block.number is None:
             self._start_part(block, out)
         if block is not self._latest:
@@ -200,7 +200,7 @@ class Blocks:
         if block is not None and block.text_number >= 0:
             self._lengths.set_length(block.text_number, block.length)
 
-    def _block_without_start(self, raw: JsonObject, delta: JsonObject, out: list[events.Event]) -> Block:
+    def _block_without_start(self, raw: JsonObject, delta: JsonObject, out: list[events.Event]) -> _Block:
         """Return the block of a delta without an open block: without an index the last one, for text and thinking a new one."""
         index = raw.get("index")
         if index is None and self._open:
@@ -212,7 +212,7 @@ class Blocks:
         self.begin(index, {"type": kind}, out)
         return next(reversed(self._open.values()))
 
-    def _take_other(self, block: Block, delta: JsonObject, out: list[events.Event]) -> JsonObject | None:
+    def _take_other(self, block: _Block, delta: JsonObject, out: list[events.Event]) -> JsonObject | None:
         """Take a delta without text for its block. Returns its unknown fields."""
         match delta.get("type"):
             case "signature_delta" if block.kind == "thinking":
@@ -235,7 +235,7 @@ class Blocks:
             case other:
                 return {str(other): delta}
 
-    def _sign(self, block: Block, token: ir.Signature, out: list[events.Event]) -> None:
+    def _sign(self, block: _Block, token: ir.Signature, out: list[events.Event]) -> None:
         block.token = token
         if block.number is not None:
             out.append(events.PartMeta(0, block.number, signature=token))
@@ -268,7 +268,7 @@ class Blocks:
                 final = decode_block(block.raw, block.src)
         out.append(events.PartEnd(0, block.number or 0, final, block.unknown.to_object() or None))
 
-    def _keep_token(self, block: Block, out: list[events.Event]) -> bool:
+    def _keep_token(self, block: _Block, out: list[events.Event]) -> bool:
         """Keep reasoning that is only the carried token of the next part. Returns whether it is."""
         reasoning = block.part
         assert isinstance(reasoning, ir.Reasoning)
@@ -280,7 +280,7 @@ class Blocks:
         self._next_token = reasoning
         return True
 
-    def _citations_with_spans(self, block: Block) -> list[events.Event]:
+    def _citations_with_spans(self, block: _Block) -> list[events.Event]:
         """Return the citations of a text with their span. It follows from the lengths of the texts before, which may still be open."""
         self._count_latest()
         start = self._lengths.length_before(block.text_number)
@@ -304,7 +304,7 @@ class Blocks:
             out += unfold(0, number, part)[:-1]
         return out
 
-    def _pending_events_of(self, block: Block) -> list[events.Event]:
+    def _pending_events_of(self, block: _Block) -> list[events.Event]:
         number, extra = block.number or 0, block.unknown.to_object() or None
         out: list[events.Event] = []
         match block.kind:
@@ -319,7 +319,7 @@ class Blocks:
         return [*out, events.PartMeta(0, number, extra=extra)] if extra else out
 
 
-def _decode_with_input(block: Block) -> ir.Part:
+def _decode_with_input(block: _Block) -> ir.Part:
     """Return the part of a server tool call with its complete input, on which the type of the part depends."""
     text = "".join(block.pieces)
     raw = block.raw

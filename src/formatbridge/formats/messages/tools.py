@@ -43,13 +43,7 @@ def decode_tool(raw: JsonObject, src: str) -> ir.Tool:
     # Source: the official SDK, ``ToolParam.type``. Types of server tools have a version, such as ``web_search_20260318``.
     if raw.get("type") not in (None, "custom"):
         return decode_hosted_tool(raw, src)
-    tool = ir.FunctionTool(raw["name"], raw.get("description"), raw["input_schema"], raw.get("strict") or False, src)
-    if len(raw) > 3 or "description" not in raw:  # two fields besides the description are required
-        callers = raw.get("allowed_callers")
-        # Responses has the word ``programmatic`` for callers in code, without a version.
-        tool.callers = ["programmatic" if caller in _CODE_CALLERS else caller for caller in callers] if callers else None
-        tool.defer_loading, tool.cache, tool.extra = raw.get("defer_loading"), decode_cache(raw, src), read_extra(raw, _FUNCTION)
-    return tool
+    return decode_function(raw, src)
 
 
 def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
@@ -107,6 +101,17 @@ def encode_tool(
             return None
         case _:
             assert_never(tool)
+
+
+def decode_function(raw: JsonObject, src: str) -> ir.FunctionTool:
+    """Decode a function that the caller runs."""
+    tool = ir.FunctionTool(raw["name"], raw.get("description"), raw["input_schema"], raw.get("strict") or False, src)
+    if len(raw) > 3 or "description" not in raw:  # two fields besides the description are required
+        callers = raw.get("allowed_callers")
+        # Responses has the word ``programmatic`` for callers in code, without a version.
+        tool.callers = ["programmatic" if caller in _CODE_CALLERS else caller for caller in callers] if callers else None
+        tool.defer_loading, tool.cache, tool.extra = raw.get("defer_loading"), decode_cache(raw, src), read_extra(raw, _FUNCTION)
+    return tool
 
 
 def encode_function(tool: ir.FunctionTool, at: str, has_code: bool, losses: Ledger) -> JsonObject:

@@ -71,7 +71,7 @@ def encode_message(message: ir.Message, items: list[JsonObject], ids: ItemIds, l
     if not (message.parts or message.effort or message.tools):
         note_empty(message, losses)
     if role == "assistant":
-        encode_assistant_parts(message.parts, items, ids, losses, options)
+        _encode_assistant_parts(message.parts, items, ids, losses, options)
         return
     content_parts: list[ir.Part] = []
     # In Anthropic Messages, results and texts are in one user turn. Here the results precede the text, because each is an item.
@@ -146,7 +146,7 @@ def token_as_text(token: ir.Part) -> ir.Text:
     return ir.Text(text="", signature=token.signature, src=token.src, extra=token.extra)
 
 
-def encode_assistant_parts(parts: list[ir.Part], items: list[JsonObject], ids: ItemIds, losses: Ledger, options: Options) -> None:
+def _encode_assistant_parts(parts: list[ir.Part], items: list[JsonObject], ids: ItemIds, losses: Ledger, options: Options) -> None:
     """Encode an assistant message for the input of a request; adjacent texts and refusals become one item."""
     message_parts: list[ir.Text | ir.Refusal] = []
     for part in parts:

@@ -1,6 +1,6 @@
 """Reasoning items of Responses: a summary or the reasoning text, and encrypted content, which may carry a token of another format.
 
-``carry_token`` and ``encode_reasoning_item`` are public, because a token of any part is written as a reasoning item.
+``encode_carried_token`` and ``encode_reasoning_item`` are public, because a token of any part is written as a reasoning item.
 """
 
 from __future__ import annotations
@@ -77,14 +77,14 @@ def _encode_unsigned(part: ir.Reasoning, losses: Ledger, options: Options) -> Js
 def encode_answer_reasoning(part: ir.Reasoning, index: int, ids: ItemIds, losses: Ledger, options: Options) -> JsonObject | None:
     """Encode reasoning as an output item of a response, which carries tokens of other formats for the next request."""
     drop_unheld_in_answer(part, losses)
-    token = carry_token(part.signature, losses, options) if part.signature else None
+    token = encode_carried_token(part.signature, losses, options) if part.signature else None
     if part.text or token:
         return encode_reasoning_item(part.text, token, index, ids, id_of(part))
     drop_field(part, "id", losses)
     return None
 
 
-def carry_token(
+def encode_carried_token(
     signature: ir.Signature | None, losses: Ledger, options: Options, kind: ir.SignatureKind | None = None
 ) -> str | None:
     """Encode a token as the encrypted content of a response. With the kind ``call``, it belongs to the next item."""

@@ -1,6 +1,6 @@
 """Response objects of Responses: output, status, usage and errors.
 
-A response and its last item have a status, which other formats do not have: ``last_item_status`` and ``with_end_status``.
+A response and its last item have a status, which other formats do not have: ``last_item_status``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from formatbridge.formats.responses.errors import decode_failure, encode_failure
 from formatbridge.formats.responses.holds import drop_unheld_in_answer
 from formatbridge.formats.responses.hosted_tools import encode_generated_image, encode_hosted, has_output_item
 from formatbridge.formats.responses.item_ids import ItemIds
-from formatbridge.formats.responses.reasoning import carry_token, encode_answer_reasoning, encode_reasoning_item
+from formatbridge.formats.responses.reasoning import encode_answer_reasoning, encode_carried_token, encode_reasoning_item
 from formatbridge.formats.responses.tool_calls import encode_answer_call
 from formatbridge.formats.responses.usage import decode_usage, encode_usage
 from formatbridge.formats.shared.logprobs import PendingTokens, decode_tokens, drop_tokens, encode_tokens
@@ -95,7 +95,7 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
         "created_at": created,
         **status_fields,
         "model": model,
-        "output": with_end_status(output, "incomplete" if response.error else last_status),
+        "output": _with_end_status(output, "incomplete" if response.error else last_status),
         **_encode_repeated_fields(context, losses),
     }
     if response.usage:
@@ -283,7 +283,7 @@ class _OutputEncoder:
 
     def _write_token(self, signature: ir.Signature, kind: ir.SignatureKind | None) -> None:
         """Encode the reasoning token of a part that has no field for it as a reasoning item before that part."""
-        token = carry_token(signature, self._losses, self._options, kind)
+        token = encode_carried_token(signature, self._losses, self._options, kind)
         if token:
             self._items.append(encode_reasoning_item("", token, len(self._items), self._ids, signature.item))
 
@@ -487,7 +487,7 @@ def mark_unfinished(body: JsonObject) -> JsonObject:
     return body | {"status": "in_progress", "incomplete_details": None, "output": output}
 
 
-def with_end_status(items: list[JsonObject], status: str) -> list[JsonObject]:
+def _with_end_status(items: list[JsonObject], status: str) -> list[JsonObject]:
     """Return the items of a response; the last item and calls with incomplete arguments get the status, unless it is ``completed``."""
     return items if status == "completed" else _set_last_status(items, status)
 

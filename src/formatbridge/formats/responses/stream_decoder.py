@@ -80,7 +80,7 @@ _UNCOMPARED = {"id": ..., "status": ...}
 """Fields that are not compared with the last event (``...``), because they are not emitted."""
 
 
-def summarize_done_item(raw: JsonObject, slots: Iterable[Slot]) -> JsonObject:
+def _summarize_done_item(raw: JsonObject, slots: Iterable[Slot]) -> JsonObject:
     """Return the shape of a done item: lengths and hashes instead of values. Lists and texts with longer deltas count as complete."""
     # The shape is only compared with the last event, which repeats the item. So it needs no memory for the values.
     out: JsonObject = _summarize(raw)
@@ -319,7 +319,7 @@ class StreamDecoder:
         return not (item.waiting or has_citations(raw)) or self._items.has_known_start(item)
 
     def _close_as_done(self, item: Item, raw: JsonObject) -> None:
-        item.done_shape = summarize_done_item(raw, item.slots.values())
+        item.done_shape = _summarize_done_item(raw, item.slots.values())
         self._close(item, raw)
 
     def _emit_waiting_items(self) -> None:

@@ -17,7 +17,7 @@ from formatbridge.formats.responses.content import text_of
 from formatbridge.formats.responses.errors import encode_error_event
 from formatbridge.formats.responses.hosted_tools import encode_generated_image, has_output_item
 from formatbridge.formats.responses.item_ids import ItemIds
-from formatbridge.formats.responses.reasoning import carry_token, encode_reasoning_item
+from formatbridge.formats.responses.reasoning import encode_carried_token, encode_reasoning_item
 from formatbridge.formats.responses.response import encode_response, last_item_status, refusal_of
 from formatbridge.formats.responses.stream_items import (
     Call,
@@ -332,7 +332,7 @@ class StreamEncoder:
         """Encode reasoning that only has a token."""
         self._flush_held_token(state)
         # A server would look up an item without a summary and a token by its id (vercel/ai#7543).
-        token = carry_token(state.signature, self._writer.losses, self._options)
+        token = encode_carried_token(state.signature, self._writer.losses, self._options)
         if token:
             self._calls.close_complete()
             ReasoningItem(self._writer, replace(part, signature=state.signature)).close(token)
@@ -341,7 +341,7 @@ class StreamEncoder:
         """Close reasoning. If the item id of its token differs from the sent id, the tag contains that id."""
         # The id of the item was sent when it opened. The next request needs the id that the issuer gave it.
         tag = signature.kind if signature and signature.item not in (None, reasoning.id) else None
-        reasoning.close(carry_token(signature, self._writer.losses, self._options, tag), status)
+        reasoning.close(encode_carried_token(signature, self._writer.losses, self._options, tag), status)
 
     def _close_hosted(self, state: _PartState, part: ir.Hosted) -> None:
         """Close a hosted call, or its result, which may come with the call, later, or never."""
@@ -404,7 +404,7 @@ class StreamEncoder:
         self._write_token(signature, "call" if is_alone else None)
 
     def _write_token(self, signature: ir.Signature, kind: ir.SignatureKind | None) -> None:
-        token = carry_token(signature, self._writer.losses, self._options, kind)
+        token = encode_carried_token(signature, self._writer.losses, self._options, kind)
         if token:
             self._calls.close_complete()
             item = encode_reasoning_item("", token, self._writer.next_index(), self._writer.ids, signature.item)

@@ -182,7 +182,7 @@ class PartEmitter:
                 sent = text
             expected[text_field] = sent
         if isinstance(whole, ir.Text):
-            new = new_citations(whole.citations or [], slot.citations)
+            new = _new_citations(whole.citations or [], slot.citations)
             self.out += [events.PartMeta(0, slot.number, citation=citation) for citation in new]
             expected["citations"] = slot.citations + new or None
         if isinstance(whole, ir.Reasoning) and whole.signature:
@@ -236,7 +236,7 @@ def decode_annotation_event(slot: Slot, raw: JsonObject, start: int) -> list[ir.
     return citations or []
 
 
-def new_citations(citations: list[ir.Citation], emitted: list[ir.Citation]) -> list[ir.Citation]:
+def _new_citations(citations: list[ir.Citation], emitted: list[ir.Citation]) -> list[ir.Citation]:
     """Return the citations that were not emitted yet; their indexes do not matter."""
     if not (citations and emitted):
         return citations
@@ -489,7 +489,7 @@ def _completion_events(slot: Slot, whole: ir.Part, citations: list[ir.Citation])
     if isinstance(text, str) and not text.startswith(sent):
         more[text_field] = sent
     if isinstance(whole, ir.Text):
-        more["citations"] = [*known, *new_citations(whole.citations or [], known)] or None
+        more["citations"] = [*known, *_new_citations(whole.citations or [], known)] or None
     if isinstance(slot.part, ir.Reasoning):
         more["summary"] = slot.part.summary
     # A copy of the state completes the part, because the caller may feed more events.
