@@ -52,23 +52,19 @@ DIFFERENCES: dict[str, dict[str, str]] = {
         "responses: a cache mark of a message is on its last part; a result may be text only": "mark_last_part text_of",
         "generate_content: parts of a function response have fewer fields, and are not validated": "decode_response_part",
         "chat_completions: images and audio of a response are fields of the message": "is_image is_audio",
-        "chat_completions: servers with a dialect read cache marks, which the format does not have": " encode_cache_control",
-        "generate_content: content is a list of parts, decoded by conversation.py": (" decode_content encode_content"),
-        "cache marks are on parts in messages and responses; chat_completions reads those of messages, and writes them for some servers": (
-            " decode_cache encode_cache decode_cache_control encode_cache_control"
-        ),
-        "messages: blocks inside results and documents, and text blocks with citations": (
-            " decode_unknown decode_inner_media encode_text"
+        "generate_content: content is a list of parts, decoded by conversation.py": "decode_content encode_content",
+        "generate_content: parts have no cache marks": "decode_cache encode_cache",
+        "chat_completions: many servers accept the cache marks of messages, too": "decode_cache_control encode_cache_control",
+        "messages: documents contain blocks, and assistant turns and hosted tools have other rules": (
+            "decode_unknown decode_inner_media encode_text"
         ),
     },
     "conversation": {
         "chat_completions: content, reasoning and calls of a turn are fields, so their order is lost": "note_order",
-        "messages: blank texts are rejected, turns alternate, and tools are added by a system message": (
-            " TurnEncoder added_tools lacks_thinking"
-        ),
         "responses: a turn is several items, which belong together": "item_type end_assistant_message token_as_text",
         "generate_content: a signature belongs to the part with it or to the next one": "belongs_to_next",
-        "messages: the encoder of turns encodes messages; a stream sends single blocks": "encode_message decode_block",
+        "messages: turns alternate, so the encoding of a message depends on those before it": "TurnEncoder encode_message",
+        "messages: a stream sends single blocks": "decode_block",
         "messages, generate_content: instructions have their own field in the request": "encode_instruction",
         "chat_completions: images of an answer are a field of the message": "decode_images",
         "responses: a turn is several items": "decode_item decode_parts",
@@ -95,15 +91,13 @@ DIFFERENCES: dict[str, dict[str, str]] = {
         "chat_completions: fields of reasoning that repeat one another are read once, and signatures belong to parts": (
             " texts_in is_join_of detail_index details_repeat_blocks has_message_signature separate_bound_token read_config_fields"
         ),
-        "messages: a block has one token; tokens of calls have no place and go into blocks": "bind_call_tokens reserved_tokens",
         "generate_content: names of enumerations may be numbers or in lower case": "enum_name",
         "generate_content: a signature belongs to a part, which may be a call": (
-            " signs_earlier_reasoning ends_in_unsigned_reasoning separate_token sign_reasoning"
-            " belongs_to_earlier_reasoning has_carried_token accepts_token"
+            " signs_earlier_reasoning ends_in_unsigned_reasoning belongs_to_earlier_reasoning has_carried_token accepts_token"
         ),
         "messages, responses: a token of a call or a text is reasoning of its own": "encode_carried_token encode_reasoning_item",
         "generate_content: any part may have a signature, and reasoning is the same in requests and responses": (
-            " decode_signature encode_signature decode_carried encode_answer_reasoning"
+            " decode_signature encode_signature encode_answer_reasoning"
         ),
         "chat_completions: proxies send thinking blocks and signatures in fields of their own": (
             " decode_thinking_blocks decode_thinking_block"
@@ -157,12 +151,9 @@ DIFFERENCES: dict[str, dict[str, str]] = {
             " decode_legacy_call encode_result_media"
         ),
         "messages: a stream sends the start of a call": "encode_call_start",
-        "responses: custom calls and calls of the tool search are items of their own": (
-            " decode_custom_call decode_search_call decode_search_output"
-        ),
+        "responses: the output of a tool search is a result with tools": "decode_search_output",
     },
     "tools": {
-        "chat_completions, messages: a forced call excludes reasoning on some servers": "is_forced",
         "messages: MCP servers are a field of the request": "server_tools_of",
         "responses: tools that a search finds require that search": "adapt_tool_search",
         "generate_content: functions and server tools require a flag together": "combines_tools",

@@ -24,7 +24,6 @@ from formatbridge.formats.chat_completions.tools import (
     decode_tool_choice,
     encode_tool_choice,
     encode_tools,
-    is_forced,
 )
 from formatbridge.formats.shared.json_mode import note_json_instruction, with_json_instruction
 from formatbridge.formats.shared.settings import decode_flat_settings, forced_call_excludes_reasoning
@@ -76,7 +75,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     tools = _all_tools(request, losses)
     if tools or request.tool_choice or "parallel_tool_calls" in request.settings:
         body |= _encode_tools(request, tools, losses)
-    if forced_call_excludes_reasoning(losses) and is_forced(body.get("tool_choice")):
+    if forced_call_excludes_reasoning(losses) and _is_forced(body.get("tool_choice")):
         body |= encode_reasoning_off(request.reasoning, losses)
     elif request.reasoning:
         body |= encode_reasoning_config(request.reasoning, losses)
@@ -87,6 +86,13 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     if request.settings:
         encode_settings(request, body, losses)
     return body | encode_streaming(request, losses) if request.stream else body
+
+
+def _is_forced(choice: str | JsonObject | None) -> bool:
+    """Return whether the model must call a tool with an encoded tool choice."""
+    if isinstance(choice, dict):
+        return choice.get("type") != "allowed_tools" or choice["allowed_tools"]["mode"] == "required"
+    return choice == "required"
 
 
 def _decode_nested_options(body: JsonObject, request: ir.Request) -> None:

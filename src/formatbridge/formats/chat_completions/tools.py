@@ -212,13 +212,6 @@ def _decode_chosen(raw: JsonObject, at: str) -> tuple[str | None, JsonObject | N
     )
 
 
-def is_forced(choice: str | JsonObject | None) -> bool:
-    """Return whether the model must call a tool with an encoded tool choice."""
-    if isinstance(choice, dict):
-        return choice.get("type") != "allowed_tools" or choice["allowed_tools"]["mode"] == "required"
-    return choice == "required"
-
-
 def _encode_named(names: list[str], tools: list[ir.Tool]) -> list[JsonObject]:
     custom = {tool.name for tool in tools if isinstance(tool, ir.CustomTool)}
     kinds = ["custom" if name in custom else "function" for name in names]

@@ -120,7 +120,7 @@ def _decode_text(raw: JsonObject, src: str) -> ir.Text | ir.Reasoning:
     if "thoughtSignature" in raw:
         part.signature = decode_signature(raw, src)
         if not part.text and not part.extra and signs_earlier_reasoning(part.signature):
-            # ``separate_token`` removed the flag ``thought``.
+            # The encoder of the parts of a turn removed the flag ``thought``.
             return ir.Reasoning("", src, part.signature)
     return part
 

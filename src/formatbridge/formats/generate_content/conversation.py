@@ -15,13 +15,7 @@ from formatbridge import ir
 from formatbridge.formats.generate_content.content import decode_part, encode_part
 from formatbridge.formats.generate_content.encode_context import EncodeContext
 from formatbridge.formats.generate_content.holds import drop_unheld
-from formatbridge.formats.generate_content.reasoning import (
-    decode_carried,
-    encode_signature,
-    separate_token,
-    sign_reasoning,
-    signs_earlier_reasoning,
-)
+from formatbridge.formats.generate_content.reasoning import belongs_to_earlier_reasoning, encode_signature, signs_earlier_reasoning
 from formatbridge.formats.generate_content.tool_calls import (
     ConversationCalls,
     decode_call,
@@ -144,17 +138,17 @@ def decode_parts(
             assert isinstance(decoded, ir.Text | ir.Reasoning)
             # A tagged token of another format belongs to the reasoning before this part (``accepts_token``).
             if decoded.signature is not None:
-                decode_carried(parts, decoded)
+                _decode_carried(parts, decoded)
             # The stream encoder sends such a part if the token came after its reasoning was sent (``signs_earlier_reasoning``).
             is_separate_token = (
                 type(decoded) is ir.Reasoning and item.get("thought") and not text and signs_earlier_reasoning(decoded.signature)
             )
-            if decoded.extra or not (is_separate_token and sign_reasoning(parts, decoded)):  # type: ignore[arg-type]  # is reasoning
+            if decoded.extra or not (is_separate_token and _sign_reasoning(parts, decoded)):  # type: ignore[arg-type]  # is reasoning
                 parts.append(decoded)
         elif item.get("functionCall") is not None:
             call = decode_call(item, at, calls)
             if call.signature is not None:
-                decode_carried(parts, call)
+                _decode_carried(parts, call)
             parts.append(call)
         elif item.get("functionResponse") is not None:
             parts.append(decode_result(item, at, calls))
@@ -193,6 +187,35 @@ def encode_parts(parts: list[ir.Part], encoded: list[JsonObject], at: str, conte
         _sign_calls(encoded[start:], reserved)
 
 
+def _decode_carried(parts: list[ir.Part], part: ir.Part) -> None:
+    """Move the token of another format from a part to the reasoning before it, or to a separate reasoning part."""
+    if not isinstance(part, ir.ToolCall | ir.Text) or (isinstance(part, ir.Text) and not part.text):
+        return
+    if part.signature is not None and belongs_to_earlier_reasoning(part.signature):
+        token = ir.Reasoning("", part.signature.src, part.signature)
+        part.signature = None
+        if not (signs_earlier_reasoning(token.signature) and _sign_reasoning(parts, token)):
+            parts.append(token)
+
+
+def _sign_reasoning(parts: list[ir.Part], token: ir.Reasoning) -> bool:
+    """Add a token to the last reasoning and join its parts; return false if there is none or another token follows it."""
+    # From the end: skip parts without a token up to reasoning, then collect the adjacent reasoning, which is one part.
+    end = len(parts)
+    while end and not isinstance(before := parts[end - 1], ir.Reasoning):
+        if getattr(before, "signature", None) is not None:
+            return False
+        end -= 1
+    start = end
+    while start and isinstance(before := parts[start - 1], ir.Reasoning) and before.signature is None and not before.extra:
+        start -= 1
+    unsigned = [part for part in parts[start:end] if isinstance(part, ir.Reasoning)]
+    if not unsigned:
+        return False
+    parts[start:end] = [ir.Reasoning("".join(part.text for part in unsigned), unsigned[0].src, token.signature)]
+    return True
+
+
 def _encode_other_part(
     part: ir.Part, before: list[JsonObject], at: str, tokens: list[JsonObject], context: EncodeContext, losses: Ledger
 ) -> list[JsonObject]:
@@ -202,12 +225,37 @@ def _encode_other_part(
         if type(part) is ir.ToolCall or type(part) is ir.ToolResult
         else encode_part(part, at, context, losses)
     )
-    separate_token(part, encoded, before)
+    _separate_token(part, encoded, before)
     if tokens:
         if encoded and "thoughtSignature" not in encoded[0]:
             encoded[0] |= tokens.pop(0)
         encoded += [{"text": ""} | token for token in tokens]
     return encoded
+
+
+def _separate_token(part: ir.Part, encoded: list[JsonObject], before: list[JsonObject]) -> None:
+    """Remove the flag ``thought`` from a token without text if the encoded parts ``before`` include reasoning without a token.
+
+    With the flag, a decoder would assign the token to that reasoning.
+    """
+    if (
+        encoded
+        and isinstance(part, ir.Reasoning)
+        and not part.text
+        and signs_earlier_reasoning(part.signature)
+        and _has_unsigned_reasoning(before)
+    ):
+        encoded[0].pop("thought", None)
+
+
+def _has_unsigned_reasoning(parts: list[JsonObject]) -> bool:
+    """Return whether the encoded parts include reasoning without a token after the last token."""
+    for part in reversed(parts):
+        if "thoughtSignature" in part:
+            return False
+        if part.get("thought"):
+            return True
+    return False
 
 
 def _reserve_for_call(

@@ -115,49 +115,6 @@ def ends_in_unsigned_reasoning(parts: list[JsonObject]) -> bool:
     return bool(parts and parts[-1].get("thought")) and "thoughtSignature" not in parts[-1]
 
 
-def separate_token(part: ir.Part, encoded: list[JsonObject], before: list[JsonObject]) -> None:
-    """Remove the flag ``thought`` from a token without text if the encoded parts ``before`` include reasoning without a token.
-
-    With the flag, a decoder would assign the token to that reasoning.
-    """
-    if (
-        encoded
-        and isinstance(part, ir.Reasoning)
-        and not part.text
-        and signs_earlier_reasoning(part.signature)
-        and _has_unsigned_reasoning(before)
-    ):
-        encoded[0].pop("thought", None)
-
-
-def _has_unsigned_reasoning(parts: list[JsonObject]) -> bool:
-    """Return whether the encoded parts include reasoning without a token after the last token."""
-    for part in reversed(parts):
-        if "thoughtSignature" in part:
-            return False
-        if part.get("thought"):
-            return True
-    return False
-
-
-def sign_reasoning(parts: list[ir.Part], token: ir.Reasoning) -> bool:
-    """Add a token to the last reasoning and join its parts; return false if there is none or another token follows it."""
-    # From the end: skip parts without a token up to reasoning, then collect the adjacent reasoning, which is one part.
-    end = len(parts)
-    while end and not isinstance(before := parts[end - 1], ir.Reasoning):
-        if getattr(before, "signature", None) is not None:
-            return False
-        end -= 1
-    start = end
-    while start and isinstance(before := parts[start - 1], ir.Reasoning) and before.signature is None and not before.extra:
-        start -= 1
-    unsigned = [part for part in parts[start:end] if isinstance(part, ir.Reasoning)]
-    if not unsigned:
-        return False
-    parts[start:end] = [ir.Reasoning("".join(part.text for part in unsigned), unsigned[0].src, token.signature)]
-    return True
-
-
 def belongs_to_earlier_reasoning(signature: ir.Signature | None) -> bool:
     """Return whether a token belongs to reasoning of another format, which precedes the part that has the token."""
     return signature is not None and signature.issuer != "generate_content" and signature.kind != "call"
@@ -175,17 +132,6 @@ def accepts_token(part: JsonObject) -> bool:
     """
     is_kind = "functionCall" in part or bool(part.get("text") and not part.get("thought"))
     return is_kind and "thoughtSignature" not in part
-
-
-def decode_carried(parts: list[ir.Part], part: ir.Part) -> None:
-    """Move the token of another format from a part to the reasoning before it, or to a separate reasoning part."""
-    if not isinstance(part, ir.ToolCall | ir.Text) or (isinstance(part, ir.Text) and not part.text):
-        return
-    if part.signature is not None and belongs_to_earlier_reasoning(part.signature):
-        token = ir.Reasoning("", part.signature.src, part.signature)
-        part.signature = None
-        if not (signs_earlier_reasoning(token.signature) and sign_reasoning(parts, token)):
-            parts.append(token)
 
 
 def decode_reasoning_config(raw: JsonObject) -> ir.ReasoningConfig:

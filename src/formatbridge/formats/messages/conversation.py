@@ -29,7 +29,7 @@ from formatbridge.formats.messages.content import (
 )
 from formatbridge.formats.messages.holds import drop_unheld
 from formatbridge.formats.messages.hosted_tools import decode_hosted
-from formatbridge.formats.messages.reasoning import EFFORTS, bind_call_tokens, decode_reasoning, encode_effort, encode_reasoning
+from formatbridge.formats.messages.reasoning import EFFORTS, decode_reasoning, encode_effort, encode_reasoning
 from formatbridge.formats.messages.tool_calls import decode_call, decode_result, encode_call, encode_result
 from formatbridge.formats.messages.tools import decode_tool, encode_tool
 from formatbridge.formats.shared.held_fields import drop_field
@@ -88,7 +88,7 @@ def decode_parts(content: list[JsonObject], src: str) -> list[ir.Part]:
         # A document of blocks is replaced by its text elsewhere, which would lose its images (fixture document_blocks).
         if kind == "document":
             parts += decode_inner_media(raw, f"{src}/{index}")
-    return bind_call_tokens(parts) if has_call_tokens else parts
+    return _bind_call_tokens(parts) if has_call_tokens else parts
 
 
 def decode_block(raw: JsonObject, src: str) -> ir.Part:
@@ -96,6 +96,18 @@ def decode_block(raw: JsonObject, src: str) -> ir.Part:
     kind = raw.get("type")
     decode = _DECODE_BLOCK.get(kind, decode_hosted) if isinstance(kind, str) else decode_hosted
     return decode(raw, src)
+
+
+def _bind_call_tokens(parts: list[ir.Part]) -> list[ir.Part]:
+    """Move each carried token of a tool call or a text to that part, which follows the token. Returns the parts."""
+    bound: list[ir.Part] = []
+    for part in parts:
+        last = bound[-1] if bound else None
+        if isinstance(last, ir.Reasoning) and carries_call_token(last) and isinstance(part, ir.ToolCall | ir.Text | ir.Hosted):
+            part.signature = last.signature
+            bound.pop()
+        bound.append(part)
+    return bound
 
 
 def _decode_system_message(raw: JsonObject, src: str) -> ir.Message:
@@ -429,28 +441,3 @@ class TurnEncoder:
         for tool in message.tools or ():
             self._losses.dropped(tool, code="position_lost", severity="impossible")
         drop_field(message, "effort", self._losses)
-
-
-def added_tools(turns: list[JsonObject]) -> list[JsonObject]:
-    """Return the definitions of the tools that mid-conversation system messages add."""
-    contents = [turn.get("content") for turn in turns if turn["role"] == "system"]
-    blocks = [block for content in contents if isinstance(content, list) for block in content]
-    return [block["tool"]["definition"] for block in blocks if block["type"] == "tool_addition" and "definition" in block["tool"]]
-
-
-def lacks_thinking(turns: list[JsonObject]) -> bool:
-    """Return whether the current reply lacks the thinking at its start that the server demands with a thinking budget.
-
-    The current reply is that to the last user text. It includes tool calls and their results.
-    """
-    has_reply = False
-    for turn in reversed(turns):
-        content = turn.get("content") or ()
-        kinds = [block["type"] for block in content] if isinstance(content, list) else ["text"]
-        if turn["role"] == "assistant":
-            if kinds[:1] in (["thinking"], ["redacted_thinking"]):
-                return False
-            has_reply = True
-        elif turn["role"] == "user" and "tool_result" not in kinds:
-            break
-    return has_reply

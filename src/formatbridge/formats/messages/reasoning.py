@@ -1,6 +1,6 @@
 """Reasoning of Anthropic Messages: blocks of thinking, and the settings ``thinking`` and ``effort``.
 
-Functions that reserve or bind tokens are here alone: a budget is part of ``max_tokens``, and only reasoning has a signature.
+``encode_effort`` is here alone, because a mid-conversation system message has an effort, too.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from formatbridge import ir
 from formatbridge.formats.messages.holds import drop_unheld, drop_unheld_in_answer
 from formatbridge.formats.shared.held_fields import drop_field
-from formatbridge.formats.shared.reasoning_tokens import carries_call_token, decode_token, drop_unsigned, encode_token, keeps_id
+from formatbridge.formats.shared.reasoning_tokens import decode_token, drop_unsigned, encode_token, keeps_id
 from formatbridge.formats.shared.settings import drop_reasoning_settings, is_reasoning_off
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
@@ -46,18 +46,6 @@ def decode_reasoning(raw: JsonObject, src: str) -> ir.Reasoning:
     if token:
         reasoning.signature = decode_token(token, "messages", "thinking", f"{src}/signature")
     return reasoning
-
-
-def bind_call_tokens(parts: list[ir.Part]) -> list[ir.Part]:
-    """Move each carried token of a tool call or a text to that part, which follows the token. Returns the parts."""
-    bound: list[ir.Part] = []
-    for part in parts:
-        last = bound[-1] if bound else None
-        if isinstance(last, ir.Reasoning) and carries_call_token(last) and isinstance(part, ir.ToolCall | ir.Text | ir.Hosted):
-            part.signature = last.signature
-            bound.pop()
-        bound.append(part)
-    return bound
 
 
 def encode_reasoning(part: ir.Reasoning, losses: Ledger) -> JsonObject | None:
@@ -168,11 +156,6 @@ def encode_reasoning_config(config: ir.ReasoningConfig, limit: int, rejects_thin
             losses.changed(config, "show", "summarized", severity="info")
     body: JsonObject = {"thinking": thinking} if thinking else {}
     return body | {"output_config": {"effort": effort}} if effort else body
-
-
-def reserved_tokens(budget: int | None) -> int:
-    """Return how many tokens of the response a budget needs, at least the minimum of the server; 0 without a budget."""
-    return max(SMALLEST_BUDGET, budget) if budget else 0
 
 
 def encode_effort(node: ir.ReasoningConfig | ir.Message, losses: Ledger) -> str | None:

@@ -10,10 +10,10 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats.messages.content import SYSTEM_BLOCK_KINDS, decode_content, encode_part, simplify_content, supported_ttl
-from formatbridge.formats.messages.conversation import TurnEncoder, added_tools, decode_message, encode_instruction, lacks_thinking
+from formatbridge.formats.messages.conversation import TurnEncoder, decode_message, encode_instruction
 from formatbridge.formats.messages.holds import drop_unheld
 from formatbridge.formats.messages.hosted_tools import decode_server
-from formatbridge.formats.messages.reasoning import decode_reasoning_config, encode_reasoning_config, reserved_tokens
+from formatbridge.formats.messages.reasoning import SMALLEST_BUDGET, decode_reasoning_config, encode_reasoning_config
 from formatbridge.formats.messages.schema import decode_format, encode_format, encode_json_mode
 from formatbridge.formats.messages.settings import SETTINGS, decode_nested_settings, encode_limit, encode_settings
 from formatbridge.formats.messages.tools import decode_tool, decode_tool_choice, encode_tool_choice, encode_tools, server_tools_of
@@ -83,9 +83,9 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     is_forced = rejects_thinking = tools is not None and tools.get("tool_choice", {}).get("type") in ("any", "tool")
     budget = reasoning.budget if reasoning and not is_reasoning_off(reasoning) and not rejects_thinking else None
     # With a budget, the last turn with calls "must start with a thinking block" (anomalyco/opencode#3077). Other formats have none to give.
-    if budget is not None and lacks_thinking(conversation["messages"]):
+    if budget is not None and _lacks_thinking(conversation["messages"]):
         rejects_thinking, budget = True, None
-    limit = encode_limit(request, reserved_tokens(budget), losses, options)
+    limit = encode_limit(request, _reserved_tokens(budget), losses, options)
     body: JsonObject = {"model": model, "max_tokens": limit, **conversation}
     if tools:
         body |= tools
@@ -99,6 +99,11 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     if request.stream:
         body["stream"] = True
     return body
+
+
+def _reserved_tokens(budget: int | None) -> int:
+    """Return how many tokens of the response a budget needs, at least the minimum of the server; 0 without a budget."""
+    return max(SMALLEST_BUDGET, budget) if budget else 0
 
 
 def _decode_messages(body: JsonObject) -> list[ir.Message]:
@@ -128,6 +133,31 @@ def _encode_conversation(request: ir.Request, losses: Ledger, options: Options) 
         note_no_turns(request, losses)
     conversation: JsonObject = {"system": simplify_content(system), "messages": turns} if system else {"messages": turns}
     return conversation | {"mcp_servers": encoder.mcp_servers} if encoder.mcp_servers else conversation
+
+
+def _added_tools(turns: list[JsonObject]) -> list[JsonObject]:
+    """Return the definitions of the tools that mid-conversation system messages add."""
+    contents = [turn.get("content") for turn in turns if turn["role"] == "system"]
+    blocks = [block for content in contents if isinstance(content, list) for block in content]
+    return [block["tool"]["definition"] for block in blocks if block["type"] == "tool_addition" and "definition" in block["tool"]]
+
+
+def _lacks_thinking(turns: list[JsonObject]) -> bool:
+    """Return whether the current reply lacks the thinking at its start that the server demands with a thinking budget.
+
+    The current reply is that to the last user text. It includes tool calls and their results.
+    """
+    has_reply = False
+    for turn in reversed(turns):
+        content = turn.get("content") or ()
+        kinds = [block["type"] for block in content] if isinstance(content, list) else ["text"]
+        if turn["role"] == "assistant":
+            if kinds[:1] in (["thinking"], ["redacted_thinking"]):
+                return False
+            has_reply = True
+        elif turn["role"] == "user" and "tool_result" not in kinds:
+            break
+    return has_reply
 
 
 def _decode_servers(body: JsonObject, request: ir.Request) -> JsonObject | None:
@@ -182,7 +212,7 @@ def repair_history(body: JsonObject, losses: Ledger) -> JsonObject:
     Tokens of other issuers are removed from the history before. Source of the demand: anomalyco/opencode#3077.
     """
     thinking = body.get("thinking") or {}
-    if thinking.get("type") == "enabled" and lacks_thinking(body["messages"]):
+    if thinking.get("type") == "enabled" and _lacks_thinking(body["messages"]):
         losses.dropped_at("/thinking", "excluded")
         return {key: value for key, value in body.items() if key != "thinking"}
     return body
@@ -202,7 +232,7 @@ def _encode_tools(request: ir.Request, conversation: JsonObject, losses: Ledger)
     body = encode_tools(request.tools, losses)
     tools: list[JsonObject] = body.get("tools", [])
     if adds_tools(request):
-        tools = tools + added_tools(conversation["messages"])
+        tools = tools + _added_tools(conversation["messages"])
     if "mcp_servers" in body:
         body["mcp_servers"] += conversation.get("mcp_servers", [])
     if not tools:

@@ -17,13 +17,7 @@ from formatbridge.formats.responses.holds import drop_unheld
 from formatbridge.formats.responses.hosted_tools import decode_hosted, encode_generated_image
 from formatbridge.formats.responses.item_ids import ItemIds
 from formatbridge.formats.responses.reasoning import decode_reasoning, encode_reasoning
-from formatbridge.formats.responses.tool_calls import (
-    decode_call,
-    decode_custom_call,
-    decode_search_call,
-    encode_call,
-    encode_result,
-)
+from formatbridge.formats.responses.tool_calls import decode_call, encode_call, encode_result
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.parts import encode_opaque, is_only_text, set_unknown_severity
 from formatbridge.formats.shared.reasoning_tokens import carries_call_token
@@ -211,12 +205,12 @@ def _encode_other(part: ir.Part, items: list[JsonObject], ids: ItemIds, losses: 
 
 def _decode_search(raw: JsonObject, src: str) -> ir.Part:
     """Decode a tool search call: a tool call if the caller runs it, else a hosted item."""
-    return decode_search_call(raw, src) if raw.get("execution") == "client" else decode_hosted(raw, src)
+    return decode_call(raw, src) if raw.get("execution") == "client" else decode_hosted(raw, src)
 
 
 _DECODE_ITEM: dict[str, Callable[[JsonObject, str], ir.Part]] = {
     "function_call": decode_call,
-    "custom_tool_call": decode_custom_call,
+    "custom_tool_call": decode_call,
     "tool_search_call": _decode_search,
     "reasoning": decode_reasoning,
 }

@@ -27,7 +27,9 @@ _SEARCH_CALL = frozenset({"type", "id", "call_id", "execution", "arguments"})
 
 
 def decode_call(raw: JsonObject, src: str) -> ir.ToolCall:
-    """Decode a function call."""
+    """Decode a function call, a custom tool call, or a tool search call that the caller runs."""
+    if raw["type"] != "function_call":
+        return _decode_custom_call(raw, src) if raw["type"] == "custom_tool_call" else _decode_search_call(raw, src)
     # {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "f", "arguments": "{\"a\": 1}", "status": "completed"}
     # ``id`` names the item, and ``call_id`` pairs the call with its result. Only the latter exists in other formats.
     call = ir.ToolCall(raw["call_id"], raw["name"], raw["arguments"], src)
@@ -82,7 +84,7 @@ def encode_answer_call(call: ir.ToolCall, index: int, ids: ItemIds, losses: Ledg
     return item
 
 
-def decode_custom_call(raw: JsonObject, src: str) -> ir.ToolCall:
+def _decode_custom_call(raw: JsonObject, src: str) -> ir.ToolCall:
     """Decode a custom tool call, whose input is free text."""
     # {"type": "custom_tool_call", "id": "ctc_1", "call_id": "call_1", "name": "sql", "input": "SELECT 1"}
     call = ir.ToolCall(
@@ -100,7 +102,7 @@ def decode_custom_call(raw: JsonObject, src: str) -> ir.ToolCall:
     return call
 
 
-def decode_search_call(raw: JsonObject, src: str) -> ir.ToolCall:
+def _decode_search_call(raw: JsonObject, src: str) -> ir.ToolCall:
     """Decode a tool search call that the caller runs. Its arguments become JSON text, as in other tool calls."""
     # {"type": "tool_search_call", "id": "tsc_1", "call_id": "call_1", "execution": "client", "arguments": {"query": "mail"}}
     # Its arguments are a value here, but text in a function call (official SDK, ``ResponseToolSearchCall``).
