@@ -51,7 +51,7 @@ def test_losses_are_reported_and_nothing_is_counted_from_the_severity_on(monkeyp
     assert _run(monkeypatch, ASKED, "count", "--from", "openai", "--via", "messages", *address, "--raise-on", "info") == 1
 
     report = json.loads(capfd.readouterr().err)
-    assert [(loss["way"], loss["path"]) for loss in report["losses"]] == [("request", "/temperature")]
+    assert [(loss["direction"], loss["path"]) for loss in report["losses"]] == [("request", "/temperature")]
 
 
 @pytest.mark.parametrize("source", [("--from", "messages"), ()], ids=["named", "detected"])

@@ -136,8 +136,8 @@ def test_losses_of_a_request_are_reported_if_its_answer_fails(
 
     report = json.loads(capfdbinary.readouterr().err)
     assert status == 3
-    assert {("request", "/seed")} <= {(loss["way"], loss["path"]) for loss in report["losses"]}
-    assert {("request", "/max_tokens")} <= {(item["way"], item["path"]) for item in report["additions"]}
+    assert {("request", "/seed")} <= {(loss["direction"], loss["path"]) for loss in report["losses"]}
+    assert {("request", "/max_tokens")} <= {(item["direction"], item["path"]) for item in report["additions"]}
 
 
 @pytest.mark.parametrize("streams", [True, False])
@@ -153,8 +153,8 @@ def test_the_report_separates_request_and_answer(streams: bool, monkeypatch: pyt
         message[form] = capfdbinary.readouterr().err
 
     report = json.loads(message["json"])
-    assert ("request", "/truncation") in [(loss["way"], loss["path"]) for loss in report["losses"]]
-    assert "answer" in [item["way"] for item in report["additions"]]
+    assert ("request", "/truncation") in [(loss["direction"], loss["path"]) for loss in report["losses"]]
+    assert "answer" in [item["direction"] for item in report["additions"]]
     assert {line.split()[0] for line in message["table"].decode().splitlines()} == {"request", "answer"}
 
 

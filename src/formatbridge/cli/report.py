@@ -135,7 +135,7 @@ def print_error(text: str) -> None:
 
 
 def _row(part: Part, item: Loss | Addition) -> JsonObject:
-    return ({"way": part.direction} if part.direction else {}) | asdict(item)
+    return ({"direction": part.direction} if part.direction else {}) | asdict(item)
 
 
 def _shortened(value: Any) -> str:
