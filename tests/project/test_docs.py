@@ -9,7 +9,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import httpx
 import pytest
@@ -17,6 +17,7 @@ import pytest
 import formatbridge as fb
 from formatbridge import ir
 from formatbridge.cli.parser import parser
+from formatbridge.report.losses import Change, Severity
 from formatbridge.report.reasons import REASONS
 from formatbridge.testing import QUIRKS, FakeRelay
 from formatbridge.testing.relay_server import served
@@ -172,6 +173,32 @@ def test_every_link_between_documents_leads_somewhere() -> None:
     for page in (*ROOT.glob("*.md"), *DOCS.rglob("*.md")):
         for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / link).exists(), f"{page.name} links to {link}"
+
+
+_PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md"))
+_FOLDERS = ("src", "tests", "docs", "benchmarks", "examples", "fixtures")
+_FILES = [f"/{path.relative_to(ROOT).as_posix()}/" for folder in _FOLDERS for path in (ROOT / folder).rglob("*")]
+
+
+@pytest.mark.parametrize("page", _PAGES, ids=lambda page: page.stem)
+def test_every_file_that_a_page_names_exists(page: Path) -> None:
+    """A file may be moved."""
+    phrases = " ".join(re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)))
+    names = re.findall(r"(?<!\S)(?:[\w/<>]+\.py|(?:src|tests|benchmarks|fixtures)/[\w./<>]+)(?!\S)", phrases)
+
+    assert [name for name in names if not _exists(re.sub(r"<\w+>", "messages", name).strip("/"))] == []
+
+
+def _exists(path: str) -> bool:
+    return any(f"/{path}/" in file for file in _FILES)
+
+
+@pytest.mark.parametrize("page", _PAGES, ids=lambda page: page.stem)
+def test_every_code_of_a_loss_that_a_page_names_exists(page: Path) -> None:
+    """Users compare codes in their programs."""
+    phrases = re.findall(r"\breport(?:ed as|s it as| them as| has) `(\w+)`|`(\w+)` is reported", page.read_text(encoding="utf-8"))
+
+    assert {code for pair in phrases for code in pair if code} - {*REASONS, *get_args(Severity), *get_args(Change)} == set()
 
 
 def run(page: str) -> dict[str, Any]:

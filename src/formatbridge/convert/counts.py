@@ -98,7 +98,7 @@ def convert_count_request(
     request can be the source too. ``model``: the model that generate_content has in its URL; for other sources it overrides the body.
     Fields that do not change the count, such as limits and sampling settings, are dropped and reported as ``not_counted``.
 
-    Raises ``ConfigurationError`` for a target without such an endpoint, which chat_completions is, and otherwise the same as
+    Raises ``ConfigurationError`` for a target without such an endpoint, such as chat_completions, and otherwise the same as
     ``convert_request``.
     """
     count_of(formats.load(target))
