@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterable, Iterable, Mapping
+from collections.abc import AsyncIterable, Iterable, Mapping, Sequence
 from types import FrameType
 from typing import TypeVar
 
@@ -14,6 +14,7 @@ S = TypeVar("S", bound=str)
 
 _BYTES = (bytes, bytearray, memoryview)
 _MAX_LENGTH = 40
+_MAX_NAME_LENGTH = 64
 _MAX_BITS = 256
 _MAX_ITEMS = 4
 
@@ -35,6 +36,17 @@ def shown(value: object) -> str:
     if isinstance(value, tuple) and len(value) <= _MAX_ITEMS and all(isinstance(item, int | float | None) for item in value):
         return f"({', '.join(map(shown, value))})"
     return repr(value) if isinstance(value, str | int | float | None) else type_name(value)
+
+
+def suggestion(name: object, known: Sequence[str]) -> str:
+    """Return a phrase with a similar known name; empty if there is none, or if the name is too long to compare."""
+    from difflib import get_close_matches  # loaded only for this error
+
+    if not isinstance(name, str) or not name or len(name) >= _MAX_NAME_LENGTH:
+        return ""
+    name = name.lower()
+    similar = [each for each in known if each.startswith(name)] or get_close_matches(name, known, n=1)
+    return f"perhaps {similar[0]}; " if similar else ""
 
 
 def caller() -> tuple[FrameType, int]:

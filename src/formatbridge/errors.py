@@ -27,6 +27,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 from formatbridge import ir
+from formatbridge.arguments import suggestion
 from formatbridge.base_errors import ConfigurationError as ConfigurationError  # noqa: PLC0414  # a public name of this module
 from formatbridge.base_errors import FormatBridgeError as FormatBridgeError  # noqa: PLC0414  # a public name of this module
 from formatbridge.base_errors import append_to_message as append_to_message  # noqa: PLC0414  # a public name of this module
@@ -34,7 +35,6 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.losses import Addition, Loss
 
 _MAX_SNIPPET_BYTES = 200
-_MAX_NAME_LENGTH = 64
 _MAX_LISTED = 5
 FORMATS_OF_VENDORS: Mapping[str, tuple[ir.Format, ...]] = {
     "openai": ("chat_completions", "responses"),
@@ -69,24 +69,17 @@ def with_offset(error: StreamDecodeError, offset: int) -> StreamDecodeError:
     return StreamDecodeError(error._message, offset=offset, snippet=error.snippet, partial=error.partial)
 
 
-def _suggest_name(name: object, known: Sequence[str]) -> str:
-    """Return a phrase with a similar known name; empty if there is none, or if the name is too long to compare."""
-    from difflib import get_close_matches  # loaded only for this error
-
-    if not isinstance(name, str) or not name or len(name) >= _MAX_NAME_LENGTH:
-        return ""
-    name = name.lower()
-    if name in FORMATS_OF_VENDORS:
-        return f"perhaps {' or '.join(FORMATS_OF_VENDORS[name])}; "
-    similar = [each for each in known if each.startswith(name)] or get_close_matches(name, known, n=1)
-    return f"perhaps {similar[0]}; " if similar else ""
+def _suggest_format(name: object, known: Sequence[str]) -> str:
+    """Return a phrase with the formats of a vendor, or with a similar known name; empty if there is none."""
+    vendor = name.lower() if isinstance(name, str) else ""
+    return f"perhaps {' or '.join(FORMATS_OF_VENDORS[vendor])}; " if vendor in FORMATS_OF_VENDORS else suggestion(name, known)
 
 
 class UnknownFormatError(FormatBridgeError):
     """A format name that does not exist."""
 
     def __init__(self, name: object, known: Sequence[str]) -> None:
-        super().__init__(f"unknown format {name!r}: {_suggest_name(name, known)}expected one of {', '.join(known)}")
+        super().__init__(f"unknown format {name!r}: {_suggest_format(name, known)}expected one of {', '.join(known)}")
         self.name = name
         """The name that was passed."""
         self.known = tuple(known)

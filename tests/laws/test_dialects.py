@@ -212,12 +212,15 @@ def test_a_target_is_accepted_by_bridge_client_gateway_and_command_line() -> Non
     assert read_format("chat_completions@deepseek") == target
 
 
-def test_an_unknown_dialect_raises_with_the_known_ones() -> None:
-    for name in ("nowhere", "bedrock"):
-        with pytest.raises(fb.ConfigurationError, match=r"expected one of .*openrouter"):
-            fb.convert_request(
-                {"model": "m", "messages": []}, source="chat_completions", target=fb.Target("chat_completions", dialect=name)
-            )
+@pytest.mark.parametrize("name", ["nowhere", "bedrock", "opnerouter"])
+def test_an_unknown_dialect_raises_with_the_known_ones(name: str) -> None:
+    """Names of servers are often misspelt."""
+    body = {"model": "m", "messages": []}
+
+    with pytest.raises(fb.ConfigurationError, match=r"expected one of .*openrouter") as caught:
+        fb.convert_request(body, source="chat_completions", target=fb.Target("chat_completions", dialect=name))
+
+    assert ("perhaps openrouter; " in str(caught.value)) is (name == "opnerouter")
 
 
 @pytest.mark.parametrize(
@@ -225,14 +228,14 @@ def test_an_unknown_dialect_raises_with_the_known_ones() -> None:
     [
         ({"rejects": ["top_k"]}, "rejects of the dialect is .*, expected a set of strings"),
         ({"rejects": frozenset({"messages"})}, "the dialect rejects 'messages', which every request needs"),
-        ({"efforts": frozenset({"huge"})}, "efforts of the dialect has 'huge', expected .*high"),
+        ({"efforts": frozenset({"huge"})}, "efforts of the dialect contains 'huge', expected .*high"),
         ({"reasoning_control": "dial"}, "reasoning_control of the dialect is 'dial', expected one of "),
         ({"prefill_field": True}, "prefill_field of the dialect is True, expected text"),
         ({"alternating_turns": "no"}, "alternating_turns of the dialect is 'no', expected True or False"),
         ({"strict_tools": 0}, "strict_tools of the dialect is 0, expected True or False"),
         ({"custom_tools": "no"}, "custom_tools of the dialect is 'no', expected True or False"),
         ({"document_part": "pdf"}, "document_part of the dialect is 'pdf', expected one of file, "),
-        ({"media": frozenset({"pdf"})}, "media of the dialect has 'pdf', expected .*document_url"),
+        ({"media": frozenset({"pdf"})}, "media of the dialect contains 'pdf', expected .*document_url"),
         ({"most_tools": True}, "most_tools of the dialect is True, expected a number of 0 or more"),
         ({"most_tools": -1}, "most_tools of the dialect is -1, expected a number of 0 or more"),
         ({"names": {"max_tokens": 1}}, "names of the dialect is .*, expected a mapping of strings to strings"),
@@ -246,9 +249,9 @@ def test_an_unknown_dialect_raises_with_the_known_ones() -> None:
         ),
         (
             {"names": {"max_tokens": "limit", "max_completion_tokens": "limit"}},
-            "names of the dialect gives 'max_completion_tokens' the name 'limit', which another field has",
+            "names of the dialect maps 'max_completion_tokens' to 'limit', the name of another field",
         ),
-        ({"names": {"seed": "n"}}, "names of the dialect gives 'seed' the name 'n', which another field has"),
+        ({"names": {"seed": "n"}}, "names of the dialect maps 'seed' to 'n', the name of another field"),
     ],
 )
 def test_rules_that_are_invalid_are_rejected_before_a_request_is_converted(rules: dict[str, Any], problem: str) -> None:

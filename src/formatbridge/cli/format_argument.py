@@ -13,7 +13,7 @@ from formatbridge.cli.usage import suggestion
 from formatbridge.errors import FORMATS_OF_VENDORS, FormatBridgeError
 from formatbridge.formats.format import FormatOrName, FormatSpec, Target
 from formatbridge.formats.model_facts import ModelFacts
-from formatbridge.formats.registry import check_name, load, load_for_requests
+from formatbridge.formats.registry import check_name, load_for_requests
 from formatbridge.ir import RegisteredName
 
 ALIASES = {name: FORMATS_OF_VENDORS[name][0] for name in ("openai", "openai-responses", "anthropic", "gemini")}
@@ -53,14 +53,11 @@ def read_format(text: str) -> FormatOrName:
 
 
 def _with_dialect(format: FormatOrName, dialect: str) -> Target:
-    from formatbridge.formats.dialects import DIALECTS  # only for a dialect, as in the registry
-
     target = Target(format, dialect=dialect)  # type: ignore[type-var]  # the text before the sign names no target
     try:
         load_for_requests(target)
     except FormatBridgeError as error:
-        known = [] if dialect in DIALECTS else [name for name, each in DIALECTS.items() if load(format).name in each.rules]
-        raise ArgumentTypeError(f"{error}{suggestion(dialect, known)}") from None
+        raise ArgumentTypeError(str(error)) from None
     return target
 
 

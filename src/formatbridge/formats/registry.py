@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
 from functools import cache, lru_cache
 from importlib import import_module
@@ -11,7 +11,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from formatbridge import ir
-from formatbridge.arguments import type_name
+from formatbridge.arguments import shown, suggestion, type_name
 from formatbridge.dialect import Dialect, DialectRules
 from formatbridge.errors import ConfigurationError, UnknownFormatError
 from formatbridge.formats.format import FormatOrName, FormatSpec, Target
@@ -71,8 +71,15 @@ def formats_of(dialect: str | Dialect) -> frozenset[str]:
     if isinstance(dialect, Dialect):
         return frozenset(dialect.rules)
     if not isinstance(dialect, str) or dialect not in DIALECTS:
-        raise ConfigurationError(f"dialect is {dialect!r}, expected one of {', '.join(DIALECTS)}, or a Dialect")
+        raise _unknown_dialect(dialect, DIALECTS)
     return frozenset(DIALECTS[dialect].rules)
+
+
+def _unknown_dialect(dialect: object, known: Iterable[str]) -> ConfigurationError:
+    names = list(known)
+    return ConfigurationError(
+        f"unknown dialect {shown(dialect)}: {suggestion(dialect, names)}expected one of {', '.join(names)}, or a Dialect"
+    )
 
 
 def check_name(name: object) -> None:
@@ -114,7 +121,7 @@ def _rules_of(dialect: str | Dialect, format: ir.FormatName) -> DialectRules:
     if isinstance(dialect, str):
         known = [name for name, each in DIALECTS.items() if format in each.rules]
         if dialect not in DIALECTS:
-            raise ConfigurationError(f"dialect is {dialect!r}, expected one of {', '.join(known)}, or a Dialect")
+            raise _unknown_dialect(dialect, known)
         if format not in DIALECTS[dialect].rules:
             raise ConfigurationError(f"dialect {dialect!r} has no {format}, expected one of {', '.join(known)}")
         return DIALECTS[dialect].rules[format]
@@ -174,9 +181,9 @@ def _check_rules(rules: DialectRules) -> None:
         if problem is not None:
             raise ConfigurationError(f"{name} of the dialect {problem}")
     if needed := rules.unread & _REQUIRED:
-        raise ConfigurationError(f"the dialect rejects {min(needed)!r}, which every request needs")
+        raise ConfigurationError(f"the dialect rejects {min(needed)!r}, which every request needs: remove it from the rules")
     if unknown := (rules.efforts or _EFFORTS) - _EFFORTS:
-        raise ConfigurationError(f"efforts of the dialect has {min(unknown)!r}, expected {', '.join(sorted(_EFFORTS))}")
+        raise ConfigurationError(f"efforts of the dialect contains {min(unknown)!r}, expected {', '.join(sorted(_EFFORTS))}")
 
 
 @cache
@@ -193,7 +200,7 @@ def _problem_of(value: object, kind: Any) -> str | None:
         if not isinstance(value, Set) or not all(isinstance(each, str) for each in value):
             return f"is {value!r}, expected a set of strings"
         unknown = value - set(get_args(member)) if get_origin(member) is Literal else None
-        return f"has {min(unknown)!r}, expected {', '.join(sorted(get_args(member)))}" if unknown else None
+        return f"contains {min(unknown)!r}, expected {', '.join(sorted(get_args(member)))}" if unknown else None
     if kind == Mapping[str, tuple[float, float]]:
         is_valid = isinstance(value, Mapping) and all(isinstance(name, str) and _is_range(each) for name, each in value.items())
         return None if is_valid else f"is {value!r}, expected a mapping of settings to the smallest and the largest number"
@@ -220,7 +227,7 @@ def _check_names(rules: DialectRules, settings: frozenset[str]) -> None:
     taken_names = settings - rules.names.keys() - rules.unread
     for field, name in rules.names.items():
         if name in taken_names:
-            raise ConfigurationError(f"names of the dialect gives {field!r} the name {name!r}, which another field has")
+            raise ConfigurationError(f"names of the dialect maps {field!r} to {name!r}, the name of another field")
         taken_names |= {name}
 
 
