@@ -427,7 +427,7 @@ def test_a_closed_input_is_bad_input(command: tuple[str, ...]) -> None:
     done = _in_a_shell("<&-", *command)
 
     assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr == b"formatbridge: standard input is closed\n"
+    assert done.stderr == b"formatbridge: standard input is closed: pass a file\n"
 
 
 @requires_shell

@@ -412,7 +412,7 @@ def test_the_requests_of_a_batch_are_written_for_a_dialect() -> None:
 
 def test_a_format_without_batch_files_is_rejected() -> None:
     """A format from outside may have none."""
-    with pytest.raises(fb.ConfigurationError, match=" has no batch files"):
+    with pytest.raises(fb.ConfigurationError, match=" has no batch files: use one of "):
         fb.convert_batch([], source=LINES, target="messages")
 
 

@@ -86,7 +86,7 @@ def test_a_stream_of_another_format_is_refused_by_name(raw: fb.Format, named: fb
     stream = next(fixture.data for fixture in streams(raw) if fixture.stem.startswith("text"))
     converter = fb.StreamConverter(source=named, target=raw, options=fb.Options(on_truncated=on_truncated))
 
-    with pytest.raises(fb.StreamDecodeError, match=f"is not of {named}: is an event of {raw}"):
+    with pytest.raises(fb.StreamDecodeError, match=f'is not of {named}: is an event of {raw}: pass source="{raw}"'):
         converter.feed(stream)
 
 

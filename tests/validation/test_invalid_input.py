@@ -14,7 +14,7 @@ import pytest
 from pydantic_core import SchemaValidator, core_schema
 
 import formatbridge as fb
-from formatbridge.formats.messages.wire import Request
+from formatbridge.formats.messages.wire import Request, Response
 from formatbridge.validation import error_messages
 from formatbridge.validation.validators import dicts_of
 from tests.support.directions import DIRECTIONS
@@ -88,6 +88,13 @@ def test_the_error_of_a_wrong_value_names_what_was_expected(path: str, value: An
 
     assert caught.value.problems[0][0] in (path, f"{path}/x")
     assert text in str(caught.value)
+
+
+def test_the_only_valid_value_is_named_without_a_choice() -> None:
+    """``one of 'message'`` looks like a list that was cut."""
+    body = {"type": "messag", "role": "assistant", "model": "m", "content": [], "usage": {}}
+
+    assert ("/type", "is the string 'messag', expected 'message'") in error_messages.problems_of(Response, body)
 
 
 @pytest.mark.parametrize(

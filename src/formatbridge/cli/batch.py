@@ -325,7 +325,7 @@ def _in_processes(chunks: Iterator[Chunk], arguments: argparse.Namespace) -> Gen
             first, future = pending.popleft()
             yield first, future.result()
     except BrokenProcessPool:
-        raise OSError("a process of --jobs ended unexpectedly") from None
+        raise OSError("a process of --jobs ended unexpectedly: try fewer jobs") from None
     finally:
         pool.shutdown(cancel_futures=True)
 

@@ -50,7 +50,7 @@ class Body(NamedTuple):
 def standard_input() -> BinaryIO:
     """Return standard input as a binary stream."""
     if sys.stdin is None:
-        raise fb.ConfigurationError("standard input is closed")
+        raise fb.ConfigurationError("standard input is closed: pass a file")
     return sys.stdin.buffer
 
 

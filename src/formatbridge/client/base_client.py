@@ -344,7 +344,7 @@ def _format_of(request: Any, format: FormatOrName | None) -> FormatSpec:
     format_and_kind = model_of(request)
     if format is None:
         if format_and_kind is None:
-            raise ConfigurationError("format is missing; it is optional only for a typed model")
+            raise ConfigurationError("format is missing: pass format=, which is optional only for a typed model")
         return formats.load(format_and_kind[0])
     return formats.load(format)
 
@@ -431,12 +431,12 @@ class BaseStream:
     def _open_http(self) -> Any:
         """Return the HTTP exchange to read from; raise an error if the stream was closed before its end."""
         if not self._incoming.is_over and not self._http.is_open:
-            raise ConfigurationError("the stream was closed before its end, expected an open stream")
+            raise ConfigurationError("the stream was closed before its end: call client.stream() again")
         return self._http
 
     def _begin_reading(self) -> None:
         if self._is_read:
-            raise ConfigurationError("the stream was read before, expected one iteration")
+            raise ConfigurationError("the stream was read before: read it once, or use stream.response()")
         self._is_read = self._incoming is not None
 
     def _begin_text(self) -> None:

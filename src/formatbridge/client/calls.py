@@ -252,14 +252,14 @@ def follow_redirects(
     for hops in count():
         head = yield send(call)
         if head.size > limits.max_header_bytes:
-            message = f"the headers have {head.size} bytes, expected at most {limits.max_header_bytes}"
+            message = f"the headers have {head.size} bytes, expected at most {limits.max_header_bytes}: raise max_header_bytes"
             raise APIConnectionError(message, phase="headers", can_retry=False)
         if not 300 <= head.status < 400:
             headers = call.mask.whole(head.headers)
             return replace(head, headers=headers, request_id=errors.request_id(headers, request_id_headers))
         call = _redirected(call, head)
         if hops >= limits.max_redirects:
-            message = f"the relay redirected more than {limits.max_redirects} times, expected an answer"
+            message = f"the relay redirected more than {limits.max_redirects} times, expected an answer: correct the base URL"
             raise APIConnectionError(message, phase="redirect", can_retry=False)
     raise AssertionError("count() is infinite")
 
@@ -273,8 +273,8 @@ def _redirected(call: Call, head: Head) -> Call:
     except ValueError:
         url, is_same = "", False
     if head.status not in (307, 308) or not location or not is_same:
-        where = " to another origin" if location and not is_same else " that does not repeat the call"
-        message = f"{head.status}: the relay sent a redirect{where}; expected an answer"
+        where = "to another origin" if location and not is_same else "that does not repeat the call"
+        message = f"{head.status}: the relay sent a redirect {where}, expected an answer: correct the base URL"
         raise APIConnectionError(call.mask.text(message), phase="redirect", can_retry=False)
     return replace(call, url=url.partition("#")[0])
 
@@ -389,7 +389,7 @@ def list_format(native: JsonObject, call: Call) -> FormatSpec:
     known = list(dict.fromkeys([*map(formats.load, formats.FORMATS), requested]))
     is_empty = all(native.get(key) in (None, "") for spec in known for key in spec.endpoint.models.keys)
     if is_empty and native.get("success") is not True and error_text(native)[0]:
-        raise InvalidPayloadError(requested.name, "models", [("", "has no list, expected one")])
+        raise InvalidPayloadError(requested.name, "models", [("", "has no list of models, expected data or models")])
     listing, common = requested.endpoint.models, known[0].endpoint.models.keys[0]
     if listing.keys[0] != common and common not in native:
         if native and native.keys().isdisjoint(listing.keys):

@@ -50,7 +50,9 @@ def create(make: Callable[[], T], library: Any) -> T:
     except (ValueError, library.InvalidURL):  # its message may contain the password
         reason = "the URL of a proxy is invalid"
     proxies = "ALL_PROXY, HTTPS_PROXY, HTTP_PROXY, NO_PROXY"
-    raise ConfigurationError(f"the environment's proxies ({proxies}) or certificates (SSL_CERT_FILE) cannot be used, {reason}")
+    raise ConfigurationError(
+        f"the environment's proxies ({proxies}) or certificates (SSL_CERT_FILE) cannot be used: {reason}; correct or unset them"
+    )
 
 
 class PooledClient:
@@ -176,7 +178,7 @@ class ConnectionPool:
     def clients(self) -> ClientPool:
         """Return the clients for the current process and event loop."""
         if self._is_closed:
-            raise ConfigurationError("the client is closed, expected an open one")
+            raise ConfigurationError("the client is closed: create a new one")
         if self._injected is not None:
             return self._injected
         return self._clients.get(self._create_clients)

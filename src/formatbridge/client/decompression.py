@@ -92,12 +92,12 @@ class Decompressor:
     def _count_compressed(self, count: int) -> None:
         self._compressed_size += count
         if self._compressed_size > self._limit + _ALLOWANCE:
-            raise UnreadableBodyError(f"is longer than {self._limit} bytes, the limit")
+            raise UnreadableBodyError(f"is longer than {self._limit} bytes, the limit max_response_bytes")
 
     def _count_decompressed(self, piece: bytes) -> bytes:
         self._decompressed_size += len(piece)
         if self._decompressed_size > self._limit:
-            raise UnreadableBodyError(f"is longer than {self._limit} bytes, the limit")
+            raise UnreadableBodyError(f"is longer than {self._limit} bytes, the limit max_response_bytes")
         if self._zlib is not None and self._decompressed_size > max(_ALLOWANCE, self._compressed_size * _MAX_RATIO):
             raise UnreadableBodyError(f"is compressed more than {_MAX_RATIO} times, the limit")
         return piece

@@ -307,7 +307,7 @@ def library_error(error: Exception, module: Any, step: Send | Read, used_all_tim
         kind, timeout_phase = _TIMEOUTS.get(name, ("read", phase))
         return timeout_error(kind, timeout_phase)
     if isinstance(error, module.InvalidURL | module.UnsupportedProtocol):
-        return APIConnectionError("the URL cannot be called", phase="connect", can_retry=False)
+        return APIConnectionError("the URL cannot be called, expected http:// or https://", phase="connect", can_retry=False)
     if isinstance(error, module.HTTPError | module.StreamError | OSError):
         return _connection_error(error, module, phase, step)
     if is_from_connection_code(error):

@@ -16,11 +16,11 @@ from formatbridge.errors import ConfigurationError
 LIBRARIES = ("httpx", "httpx2")
 
 
-def library_of(value: object) -> Any:
-    """Return the module, ``httpx`` or ``httpx2``, of a request, a response or a client, also of a subclass."""
-    cls = library_class_of(value)
+def library_of(request: object) -> Any:
+    """Return the module, ``httpx`` or ``httpx2``, of a request, also of a subclass."""
+    cls = library_class_of(request)
     if cls is None:
-        raise ConfigurationError(f"found {type_name(value)}, expected an object of httpx or httpx2")
+        raise ConfigurationError(f"request is {type_name(request)}, expected a request of httpx or httpx2")
     return sys.modules[cls.__module__.partition(".")[0]]
 
 

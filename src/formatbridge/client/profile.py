@@ -157,7 +157,7 @@ class RelayProfile:
             facts = load(endpoint).endpoint
             pattern = (facts.stream_path if stream else None) or facts.path
         if pattern is None:
-            raise ConfigurationError(f"profile {self.name!r} has no endpoint for {name}")
+            raise ConfigurationError(f"profile {self.name!r} has no endpoint for {name}: pass another via= or profile=")
         return _with_model(pattern, model)
 
     def count_path(self, endpoint: FormatOrName, *, model: str = "") -> str | None:

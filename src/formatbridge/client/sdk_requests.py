@@ -392,7 +392,11 @@ class SDKRequestHandler:
         body = start + (yield ReadBody(max_bytes - len(start)))
         if len(body) > max_bytes:
             raise errors.unexpected_body(
-                f"is longer than {max_bytes} bytes, the limit", status=head.status, body=b"", id=head.request_id, mask=call.mask
+                f"is longer than {max_bytes} bytes, the limit max_response_bytes",
+                status=head.status,
+                body=b"",
+                id=head.request_id,
+                mask=call.mask,
             )
         return calls.read_json(head, body, call)
 
@@ -441,7 +445,7 @@ def _chosen(listed: Mapping[str, Any], path: str) -> Any:
     for entry in entries:
         if model in (entry.get("id"), str(entry.get("name", "")).removeprefix("models/")):
             return entry
-    raise RejectedRequestError(404, f"no model {model!r} in the list")
+    raise RejectedRequestError(404, f"the endpoint lists no model {model!r}: GET the list to see the names")
 
 
 _HOP_HEADERS = frozenset(KEY_HEADERS) | {

@@ -364,7 +364,8 @@ def is_batch_line(raw: JsonObject) -> bool:
 
 def _layout_of(format: FormatSpec) -> BatchLayout:
     if format.batch is None:
-        raise ConfigurationError(f"{format.name} has no batch files")
+        known = [name for name in formats.FORMATS if formats.load(name).batch is not None]
+        raise ConfigurationError(f"{format.name} has no batch files: use one of {', '.join(known)}")
     return format.batch
 
 

@@ -174,7 +174,8 @@ class EventParser:
     def refuse_half_pair(self) -> None:
         """Raise if the answer ends with half a surrogate pair."""
         if self._surrogates.pending and self._joined:
-            raise refusal(self._joined[0], self._format.name, [("", "ends with half a surrogate pair")])
+            message = "ends with a high surrogate, expected a low surrogate after it"
+            raise refusal(self._joined[0], self._format.name, [("", message)])
 
     def _is_of_format(self, raw: JsonObject, event: ServerSentEvent) -> bool:
         """Return whether an event is certainly of the format; reject an event of another format, which may also be valid here."""
@@ -183,7 +184,7 @@ class EventParser:
             return True
         for name in formats.FORMATS:
             if formats.load(name).recognizes_event(raw):
-                raise refusal(event, self._format.name, [("", f"is an event of {name}")])
+                raise refusal(event, self._format.name, [("", f'is an event of {name}: pass source="{name}"')])
         return False
 
 

@@ -128,7 +128,7 @@ def _check(kind: str, losses: str, prefix: str, arguments: set[str]) -> None:
     if "target" not in arguments:
         raise ConfigurationError("target is missing: pass a format or a Column")
     for name in sorted(arguments - {"source", "target"} - _ARGUMENTS[kind]):
-        raise ConfigurationError(f"{name} does not apply to kind {kind!r}")
+        raise ConfigurationError(f"{name} does not apply to kind {kind!r}: leave it out")
     if kind == "error" and "status" not in arguments:
         raise ConfigurationError("status is missing: pass the HTTP status of the errors, or a Column with it")
 

@@ -29,7 +29,7 @@ class SurrogateJoiner:
             high = self.pending.pop(place, "")
             text = join_surrogates(high + holder[key])
             if high and text[0] == high:
-                raise NotJsonError("", "continues after a high surrogate, expected a low surrogate")
+                raise NotJsonError("", "continues after a high surrogate, expected a low surrogate at its start")
             if "\ud800" <= text[-1:] <= "\udbff":
                 self.pending[place] = text[-1]
                 text = text[:-1]

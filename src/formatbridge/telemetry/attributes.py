@@ -129,7 +129,9 @@ def _document(body: Any, source: FormatOrName | None, kind: Kind | None) -> _Doc
         return _Document(body, format, _kind_of(body, format, kind or known_kind), provider)
     spec = body.target_format
     if (source is not None and formats.load(source) is not spec) or kind not in (None, body.kind) or body.kind not in _KINDS:
-        raise ConfigurationError(f"body is a {body.kind} of {body.target}, expected the source and kind of the arguments")
+        raise ConfigurationError(
+            f"source= and kind= differ from the converted body, a {body.kind} of {body.target}: leave them out"
+        )
     if isinstance(body, ConvertedRequest):
         return _Document(body.body, spec, body.kind, provider, body.model, body.stream)
     return _Document(body.body, spec, body.kind, provider, status=body.status if isinstance(body, ConvertedError) else None)
@@ -149,7 +151,9 @@ def _format_and_kind(body: Any, source: FormatOrName | None) -> tuple[FormatSpec
     format, kind = model_of(body) or (None, None)
     source = format if source is None else source
     if source is None:
-        raise ConfigurationError("source is missing; it is optional only for a typed model and for the result of a conversion")
+        raise ConfigurationError(
+            "source is missing: pass source=, which is optional only for a typed model and the result of a conversion"
+        )
     return formats.load(source), kind
 
 

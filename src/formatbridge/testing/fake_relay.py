@@ -261,7 +261,9 @@ class FakeRelay(InMemoryTransport):
         """Return the list of models, or one of them."""
         ids = [id_ for id_ in self.models if endpoint.model in ("", id_)]
         if endpoint.model and not ids:
-            raise endpoints.RejectedRequestError(Failure(404, f"no model {endpoint.model!r}", code="model_not_found"))
+            raise endpoints.RejectedRequestError(
+                Failure(404, f"no model {endpoint.model!r}, expected one of {', '.join(self.models)}", code="model_not_found")
+            )
         models = {"models": [_model(id_) for id_ in ids]}
         body = fb.convert_models(models, source="generate_content", target=endpoint.format).body
         body = apply_models_quirks(body, endpoint.format, self.quirks)

@@ -289,7 +289,9 @@ class ScriptPlayer:
         if self._position < len(self._steps):
             return self._steps[self._position]
         if wants_answer:
-            raise ScriptError(f"this is request {self._position + 1}, the script has {len(self._steps)} steps")
+            raise ScriptError(
+                f"this is request {self._position + 1}, the script has {len(self._steps)} steps: add a step for each request"
+            )
         return None
 
 

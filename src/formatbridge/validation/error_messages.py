@@ -164,10 +164,15 @@ def _expected(item: Any) -> str:
         name, text = _BOUNDS[kind]
         return f"{context[name]} {text}"
     if kind == "literal_error":
-        return f"one of {context['expected']}"
+        return _one_of(context["expected"])
     if kind == "union_tag_invalid":
-        return f"one of {context['expected_tags'].replace(repr(_LABEL)[1:-1], '')}"
+        return _one_of(context["expected_tags"].replace(repr(_LABEL)[1:-1], ""))
     return str(item["msg"]).removeprefix("Input should be ")
+
+
+def _one_of(values: str) -> str:
+    """Return a phrase for quoted values, of which one is expected."""
+    return f"one of {values}" if "'" in values[1:-1] else values
 
 
 def _pointer(location: tuple[Any, ...], body: Any) -> tuple[str, Any]:

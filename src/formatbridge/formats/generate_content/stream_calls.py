@@ -178,4 +178,8 @@ def _parse_path(path: str) -> list[str | int]:
 
 def _path_error(path: str) -> StreamDecodeError:
     """Return the error for a JSON path that is invalid or does not fit the values before it."""
-    return StreamDecodeError("has a function call with an invalid jsonPath", offset=0, snippet=path.encode(errors="replace"))
+    return StreamDecodeError(
+        "has a function call with an invalid jsonPath, expected a path such as $.a[0].b",
+        offset=0,
+        snippet=path.encode(errors="replace"),
+    )

@@ -208,7 +208,9 @@ class Blocks:
         kind, _ = _TEXT_DELTAS.get(delta.get("type"), ("", ""))
         # A call without a start has no name. Text and thinking need no start (fixture block_never_opened).
         if kind not in ("text", "thinking"):
-            raise StreamDecodeError("adds to a block that is not open", offset=0, snippet=dumps(raw))
+            raise StreamDecodeError(
+                "adds to a block that is not open, expected content_block_start before it", offset=0, snippet=dumps(raw)
+            )
         self.begin(index, {"type": kind}, out)
         return next(reversed(self._open.values()))
 
