@@ -7,6 +7,7 @@ from typing import Any, Literal, assert_type
 
 import httpx
 import httpx2
+import openai.types.chat
 from pydantic import BaseModel
 
 import formatbridge as fb
@@ -15,6 +16,7 @@ from formatbridge.formats.chat_completions import wire as chat
 from formatbridge.formats.generate_content import wire as gemini
 from formatbridge.formats.messages import wire as messages
 from formatbridge.formats.responses import wire as responses
+from formatbridge.testing import Fail, FakeRelay, FaultTransport
 
 
 def requests(body: bytes) -> None:
@@ -85,6 +87,8 @@ def known_targets(body: bytes, prices: dict[str, Any], custom: fb.Dialect) -> No
     assert_type(facts.output_limit, int | None)
     assert_type(facts.refuses, frozenset[str])
     assert_type(fb.load_model_facts(prices), dict[str, fb.ModelFacts])
+    assert_type(fb.load_model_facts({"m": facts}, kind="facts"), dict[str, fb.ModelFacts])
+    assert_type(fb.load_model_facts(body), dict[str, fb.ModelFacts])
     target = fb.Target("chat_completions", dialect="openrouter", model=facts)
     assert_type(target.dialect, str | fb.Dialect | None)
     assert_type(fb.dialects.openrouter, fb.Dialect)
@@ -115,16 +119,35 @@ def explanations(body: bytes) -> None:
     assert_type(str(explanation), str)
 
 
-def data_sets(lines: list[bytes], table: Any) -> None:
-    """A line of a batch file has either a body or an error."""
+class Frame:
+    """A data frame as Polars and pandas have it."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return requested_schema
+
+
+class Batch:
+    """A record batch as pyarrow has it."""
+
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]:
+        return (None, None)
+
+
+def data_sets(lines: list[bytes], frame: Frame, batches: Iterator[Batch], untyped: Any) -> None:
+    """A line of a batch file has either a body or an error. Tables may be of any library, with or without types."""
     for line in fb.convert_batch(lines, source="messages", target="responses"):
         assert_type(line, fb.BatchLine)
         assert_type(line.json, bytes | None)
         assert_type(line.custom_id, str | None)
         assert_type(line.losses, tuple[fb.Loss, ...])
         assert_type(line.error, fb.FormatBridgeError | None)
-    for batch in fb.convert_table(table, column="body", source=fb.Column("format"), target="messages"):
+    for batch in fb.convert_table(untyped, column="body", source=fb.Column("format"), target="messages"):
         assert_type(batch, Any)
+    vendors = fb.Column("vendor", {"claude": "messages", "gemini": "generate_content"})
+    fb.convert_table(frame, column="body", target=vendors, model=fb.Column("model"), stream=fb.Column("stream", bool))
+    fb.convert_table(batches, column="body", kind="error", target="messages", status=fb.Column("code", {"busy": 503}))
+    assert_type(fb.Column("code", {"busy": 503}).value_of("busy"), int)
+    assert_type(fb.Column[str]("format").value_of("x"), str)
 
 
 def reports(converted: fb.Converted[BaseModel]) -> None:
@@ -143,12 +166,20 @@ def bridges(body: bytes) -> None:
     assert_type(exchange.stream().response().parse(), messages.Response)
 
 
-def clients(client: fb.Client, body: dict[str, object], request: messages.Request) -> None:
+def clients(
+    client: fb.Client,
+    body: dict[str, object],
+    request: messages.Request,
+    turns: list[openai.types.chat.ChatCompletionMessageParam],
+    fields: dict[str, Any],
+) -> None:
     """The format is a literal name, or that of a typed request."""
     assert_type(client.send(body, "responses").parse(), responses.Response)
     assert_type(client.send(body, format="generate_content", via="messages"), fb.Reply[gemini.Response])
     assert_type(client.send(request).parse(), messages.Response)
     assert_type(client.messages(model="m").parse(), messages.Response)
+    client.messages(model="m", max_tokens=9, temperature=0.5, stream=False, messages=[{"role": "user", "content": "Hi"}])
+    client.chat_completions(model="m", messages=turns, metadata={"team": "a"}, **fields)
     assert_type(client.send(body), fb.Reply[BaseModel])
     with client.stream(request) as stream:
         for event in stream:
@@ -165,6 +196,14 @@ async def async_clients(client: fb.AsyncClient, body: dict[str, object], request
         async for event in stream:
             assert_type(event, chat.StreamEvent)
         assert_type((await stream.response()).parse(), chat.Response)
+
+
+def inner_transports(url: str, relay: FakeRelay, mock: httpx.MockTransport) -> None:
+    """The transports of both libraries are accepted, those that tests use included."""
+    fb.transport(url, via="messages", inner=httpx.HTTPTransport(retries=1))
+    fb.transport(url, via="messages", inner=httpx2.AsyncHTTPTransport(retries=1))
+    fb.transport(url, via="messages", inner=relay)
+    fb.transport(url, via="messages", inner=FaultTransport(mock, Fail("connect", calls=1)))
 
 
 def transports(url: str) -> None:

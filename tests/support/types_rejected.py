@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
+
+import httpx
 
 import formatbridge as fb
 
@@ -34,7 +37,17 @@ def targets_and_bridges() -> None:
     fb.Bridge("messages", via="mesages")  # error
 
 
+def tables_and_transports(payloads: list[bytes], table: Any) -> None:
+    """Payloads without a table, a status that is no number, and a client in place of its transport."""
+    fb.convert_table(payloads, column="body", target="messages")  # error
+    fb.convert_table(payloads[0], column="body", target="messages")  # error
+    fb.convert_table(table, column="body", kind="error", target="messages", status=fb.Column("code", {"busy": "503"}))  # error
+    fb.load_model_facts(payloads)  # error
+    fb.transport(via="messages", inner=httpx.Client())  # error
+
+
 def clients(client: fb.Client, body: dict[str, object]) -> None:
     """The same for the calls of a client."""
     client.send(body, "mesages")  # error
     client.send(body, "messages", via="mesages")  # error
+    client.messages(model="m", messages={"Hi"})  # error

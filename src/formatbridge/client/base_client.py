@@ -40,7 +40,7 @@ from formatbridge.client.settings import (
 from formatbridge.client.token_counts import TokenCounter, can_count, estimated, missing_endpoint
 from formatbridge.convert.bodies import Converted, ConvertedRequest
 from formatbridge.convert.bridge import BaseExchange, Bridge, CountExchange, Exchange
-from formatbridge.convert.input import model_of
+from formatbridge.convert.input import Body, model_of
 from formatbridge.convert.masking import HIDDEN, as_secret
 from formatbridge.errors import ConfigurationError, NotFoundError
 from formatbridge.formats.format import FormatOrName, FormatSpec
@@ -161,7 +161,7 @@ class BaseClient:
 
     def prepare(
         self,
-        request: Any,
+        request: Body,
         format: FormatOrName | None = None,
         via: FormatOrName | None = None,
         stream: bool = False,
@@ -173,7 +173,7 @@ class BaseClient:
         return calls.prepared(planned.call, planned.exchange)
 
     def _plan_call(
-        self, request: Any, format: FormatOrName | None, via: FormatOrName | None, model: str | None, *, stream: bool
+        self, request: Body, format: FormatOrName | None, via: FormatOrName | None, model: str | None, *, stream: bool
     ) -> PlannedCall:
         """Convert a request and build its HTTP call."""
         source_format = _format_of(request, format)
@@ -218,7 +218,7 @@ class BaseClient:
             span.succeed(native)
         return Reply(planned.exchange.request, answer, native, outcome)
 
-    def _open_count(self, request: Any, format: FormatOrName | None, via: FormatOrName | None, model: str | None) -> CountExchange:
+    def _open_count(self, request: Body, format: FormatOrName | None, via: FormatOrName | None, model: str | None) -> CountExchange:
         """Convert a request to count tokens."""
         source_format = _format_of(request, format)
         bridge = self._bridge(source_format, via)
@@ -339,7 +339,7 @@ def _log_call(call: calls.Call) -> None:
         _LOG.debug("%s %s with %d bytes, headers %s", call.method, call.url, len(call.body), {**call.headers, **secrets})
 
 
-def _format_of(request: Any, format: FormatOrName | None) -> FormatSpec:
+def _format_of(request: Body, format: FormatOrName | None) -> FormatSpec:
     """Return the caller's format: that of a typed model, or the named one. It is never detected."""
     format_and_kind = model_of(request)
     if format is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Generic, Literal, Self, TypeAlias, cast, overload
 
 from pydantic import BaseModel
 from typing_extensions import TypeVar
@@ -17,6 +17,7 @@ from formatbridge.client.reply import CountReply, Reply
 from formatbridge.convert.bodies import Converted, ModelT_co
 from formatbridge.convert.input import Body
 from formatbridge.formats.format import FormatOrName
+from formatbridge.jsontext.types import JsonArgument
 
 if TYPE_CHECKING:
     from formatbridge.formats import typed_models as wires
@@ -203,19 +204,19 @@ class Client(BaseClient):
         """Return the relay's models from all pages, with the ids that requests use."""
         return self._drive(self._models_flow())
 
-    def chat_completions(self, *, via: Via = None, **fields: Any) -> Reply[wires.chat_completions.Response]:
+    def chat_completions(self, *, via: Via = None, **fields: JsonArgument) -> Reply[wires.chat_completions.Response]:
         """Send a chat_completions request with these fields."""
         return self.send(fields, "chat_completions", via)
 
-    def messages(self, *, via: Via = None, **fields: Any) -> Reply[wires.messages.Response]:
+    def messages(self, *, via: Via = None, **fields: JsonArgument) -> Reply[wires.messages.Response]:
         """Send a messages request with these fields."""
         return self.send(fields, "messages", via)
 
-    def responses(self, *, via: Via = None, **fields: Any) -> Reply[wires.responses.Response]:
+    def responses(self, *, via: Via = None, **fields: JsonArgument) -> Reply[wires.responses.Response]:
         """Send a responses request with these fields."""
         return self.send(fields, "responses", via)
 
-    def generate_content(self, model: str, *, via: Via = None, **fields: Any) -> Reply[wires.generate_content.Response]:
+    def generate_content(self, model: str, *, via: Via = None, **fields: JsonArgument) -> Reply[wires.generate_content.Response]:
         """Send a generate_content request with these fields."""
         return self.send(fields, "generate_content", via, model=model)
 
@@ -452,19 +453,21 @@ class AsyncClient(BaseClient):
         """Return the relay's models from all pages, with the ids that requests use."""
         return await self._drive(self._models_flow())
 
-    async def chat_completions(self, *, via: Via = None, **fields: Any) -> Reply[wires.chat_completions.Response]:
+    async def chat_completions(self, *, via: Via = None, **fields: JsonArgument) -> Reply[wires.chat_completions.Response]:
         """Send a chat_completions request with these fields."""
         return await self.send(fields, "chat_completions", via)
 
-    async def messages(self, *, via: Via = None, **fields: Any) -> Reply[wires.messages.Response]:
+    async def messages(self, *, via: Via = None, **fields: JsonArgument) -> Reply[wires.messages.Response]:
         """Send a messages request with these fields."""
         return await self.send(fields, "messages", via)
 
-    async def responses(self, *, via: Via = None, **fields: Any) -> Reply[wires.responses.Response]:
+    async def responses(self, *, via: Via = None, **fields: JsonArgument) -> Reply[wires.responses.Response]:
         """Send a responses request with these fields."""
         return await self.send(fields, "responses", via)
 
-    async def generate_content(self, model: str, *, via: Via = None, **fields: Any) -> Reply[wires.generate_content.Response]:
+    async def generate_content(
+        self, model: str, *, via: Via = None, **fields: JsonArgument
+    ) -> Reply[wires.generate_content.Response]:
         """Send a generate_content request with these fields."""
         return await self.send(fields, "generate_content", via, model=model)
 

@@ -8,12 +8,28 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
 from formatbridge.arguments import type_name
 from formatbridge.errors import ConfigurationError
 
 LIBRARIES = ("httpx", "httpx2")
+
+
+class SyncTransport(Protocol):
+    """A transport for sync clients. Requests and responses are of either library, whose classes have no common base."""
+
+    def handle_request(self, request: Any, /) -> Any: ...
+
+    def close(self) -> None: ...
+
+
+class AsyncTransport(Protocol):
+    """The same for async clients."""
+
+    async def handle_async_request(self, request: Any, /) -> Any: ...
+
+    async def aclose(self) -> None: ...
 
 
 def library_of(request: object) -> Any:

@@ -13,6 +13,8 @@ from formatbridge.client.calls import Call, Head
 from formatbridge.client.connection_pool import PerLoop, create
 from formatbridge.client.http_exchange import is_from_connection_code
 from formatbridge.client.http_libraries import (
+    AsyncTransport,
+    SyncTransport,
     build_async_stream,
     build_response,
     build_stream,
@@ -48,7 +50,7 @@ def transport(
     options: Options | None = None,
     on_convert: Callable[[Converted], object] | None = None,
     count_tokens: TokenCounter | None = None,
-    inner: Any = None,
+    inner: SyncTransport | AsyncTransport | None = None,
     tracer: Tracer | None = None,
     trace_content: bool = False,
 ) -> RelayTransport:
@@ -123,7 +125,7 @@ class RelayTransport(_TransportOfAnyLibrary):  # type: ignore[misc]  # see above
 
     __slots__ = ("_handler", "_inner_transport", "_lock", "_transports")
 
-    def __init__(self, handler: SDKRequestHandler, inner: Any) -> None:
+    def __init__(self, handler: SDKRequestHandler, inner: SyncTransport | AsyncTransport | None) -> None:
         self._handler = handler
         self._inner_transport = inner
         self._transports: dict[bool, PerLoop[dict[str, Any]]] = {is_async: PerLoop(is_async=is_async) for is_async in (False, True)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 from formatbridge.arguments import type_name
 from formatbridge.errors import ConfigurationError
@@ -19,6 +19,22 @@ _MAX_PAYLOAD_BYTES = 4 * 1024 * 1024
 more is an error."""
 
 
+class ArrowStream(Protocol):
+    """A table, a stream of record batches or a data frame with the Arrow PyCapsule interface."""
+
+    def __arrow_c_stream__(self) -> object: ...
+
+
+class ArrowArray(Protocol):
+    """A record batch with the Arrow PyCapsule interface."""
+
+    def __arrow_c_array__(self) -> object: ...
+
+
+ArrowData = ArrowStream | ArrowArray
+"""Both methods have an optional argument, ``requested_schema``, which is not used here."""
+
+
 def import_pyarrow() -> ModuleType:
     """Return pyarrow; raise ``ConfigurationError`` if it is not installed."""
     try:
@@ -28,7 +44,7 @@ def import_pyarrow() -> ModuleType:
     return pyarrow  # type: ignore[no-any-return]  # pyarrow has no types
 
 
-def record_batches(data: Any) -> Iterator[pa.RecordBatch]:
+def record_batches(data: ArrowData | Iterable[ArrowData]) -> Iterator[pa.RecordBatch]:
     """Return the record batches of Arrow data: of a table, a stream or a data frame, or of an iterable of these.
 
     A table without rows has one empty batch, so that its columns are known. Raises ``ConfigurationError`` for other data.
@@ -40,7 +56,7 @@ def record_batches(data: Any) -> Iterator[pa.RecordBatch]:
     return _batches_of_each(data)
 
 
-def _is_arrow(data: Any) -> bool:
+def _is_arrow(data: object) -> TypeGuard[ArrowData]:
     """Return whether data has the Arrow PyCapsule interface (https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html)."""
     return hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Literal
 
+from pydantic import BaseModel
+
 from formatbridge import formats
 from formatbridge.arguments import shown, type_name
 from formatbridge.convert.input import read_answer, source_of
@@ -50,7 +52,11 @@ _LITELLM_INPUTS: Mapping[str, MediaKind] = {
 
 
 def load_model_facts(
-    table: Any, *, kind: TableKind | None = None, source: FormatOrName | None = None, provider: str | None = None
+    table: Mapping[str, object] | str | bytes | BaseModel,
+    *,
+    kind: TableKind | None = None,
+    source: FormatOrName | None = None,
+    provider: str | None = None,
 ) -> dict[str, ModelFacts]:
     """Read facts about models from a table that the caller has: JSON text, its parsed value, or a typed list of models.
 

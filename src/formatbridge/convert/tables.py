@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Generic, Literal, get_args
+
+from typing_extensions import TypeVar
 
 from formatbridge import formats
 from formatbridge.arguments import shown, type_name
 from formatbridge.convert import arrow
+from formatbridge.convert.arrow import ArrowData
 from formatbridge.convert.bodies import (
     Converted,
     ConvertedError,
@@ -33,8 +36,11 @@ TableKind = Literal["request", "response", "error"]
 LossDetail = Literal["full", "summary", "none"]
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+ValueT_co = TypeVar("ValueT_co", default=Any, covariant=True)
+
+
+@dataclass(frozen=True)  # no slots: with them, typing cannot create a ``Column[str](...)``
+class Column(Generic[ValueT_co]):
     """An argument of ``convert_table`` that has another value in each row.
 
     >>> targets = {"claude": "messages", "gemini": "generate_content"}
@@ -43,14 +49,14 @@ class Column:
 
     name: str
     """The column of the table."""
-    values: Mapping[Any, Any] | Callable[[Any], Any] | None = None
+    values: Mapping[Any, ValueT_co] | Callable[[Any], ValueT_co] | None = None  # a checker does not know the values of a column
     """The values of the argument: a mapping from the values of the column, or a function of them, whose results are kept for a
     batch. None: the column has the values themselves. Null in the column is None."""
 
-    def value_of(self, value: Any) -> Any:
+    def value_of(self, value: Any) -> ValueT_co:
         """Return the argument for a value of the column; raise ``ConfigurationError`` if there is none."""
         if self.values is None:
-            return value
+            return value  # type: ignore[no-any-return]  # a value of the column
         if not isinstance(self.values, Mapping):
             try:
                 return self.values(value)
@@ -67,15 +73,15 @@ class Column:
 
 
 def convert_table(
-    batches: Any,
+    batches: ArrowData | Iterable[ArrowData],
     *,
     column: str,
-    source: FormatOrName | Column | None = None,
-    target: FormatOrName | Column,
+    source: FormatOrName | Column[FormatOrName | str | None] | None = None,
+    target: FormatOrName | Column[FormatOrName | str],
     kind: TableKind = "request",
-    model: str | Column | None = None,
-    stream: bool | Column | None = None,
-    status: int | Column | None = None,
+    model: str | Column[str | None] | None = None,
+    stream: bool | Column[bool | None] | None = None,
+    status: int | Column[int | None] | None = None,
     losses: LossDetail = "full",
     prefix: str = "converted_",
     options: Options | None = None,

@@ -22,6 +22,9 @@ from formatbridge.options import Options
 from formatbridge.report.ledger import FieldPaths, Ledger
 from formatbridge.streaming.sse import encode_event
 
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
 Kind = Literal["request", "response", "error", "models", "count_request", "count_response"]
 
 
@@ -405,7 +408,7 @@ class FormatSpec:
     """The types of parts whose text a stream sends in deltas."""
     citations_at_end: bool = False
     """Whether a stream sends citations at the end of their choice; otherwise it sends them with their text."""
-    event_text: Callable[[Any], str]
+    event_text: Callable[[BaseModel], str]
     """Return the visible text of the first choice in a typed event, without reasoning."""
 
     decode_error: DecodeError

@@ -11,7 +11,7 @@ from formatbridge import formats, ir
 from formatbridge.arguments import checked_model, checked_status, checked_stream, shown
 from formatbridge.convert.bodies import Converted, ConvertedError, ConvertedRequest
 from formatbridge.convert.evidence import find_candidates, read_object
-from formatbridge.convert.input import check_error, model_of, read_answer, read_checked, read_error_body
+from formatbridge.convert.input import Body, check_error, model_of, read_answer, read_checked, read_error_body
 from formatbridge.dialect import Dialect
 from formatbridge.errors import ConfigurationError
 from formatbridge.formats.format import FormatOrName, FormatSpec, Kind, Target
@@ -64,7 +64,7 @@ _MODALITIES = ("text", "image", "audio")
 
 
 def genai_attributes(
-    body: Any,
+    body: Body | Converted,
     *,
     source: FormatOrName | None = None,
     kind: Kind | None = None,
@@ -120,7 +120,7 @@ class _Document:
     status: int | None = None
 
 
-def _document(body: Any, source: FormatOrName | None, kind: Kind | None) -> _Document:
+def _document(body: Body | Converted, source: FormatOrName | None, kind: Kind | None) -> _Document:
     if kind is not None and kind not in _KINDS:
         raise ConfigurationError(f"kind is {shown(kind)}, expected one of {', '.join(_KINDS)}")
     provider = _provider_of(source)
@@ -146,7 +146,7 @@ def _provider_of(source: FormatOrName | None) -> str | None:
     return _PROVIDERS.get(name, name)
 
 
-def _format_and_kind(body: Any, source: FormatOrName | None) -> tuple[FormatSpec, Kind | None]:
+def _format_and_kind(body: Body, source: FormatOrName | None) -> tuple[FormatSpec, Kind | None]:
     """Return the format of a body that is no conversion's result, and its kind if it is a typed model."""
     format, kind = model_of(body) or (None, None)
     source = format if source is None else source
@@ -157,7 +157,7 @@ def _format_and_kind(body: Any, source: FormatOrName | None) -> tuple[FormatSpec
     return formats.load(source), kind
 
 
-def _kind_of(body: Any, format: FormatSpec, kind: Kind | None) -> Kind:
+def _kind_of(body: Body, format: FormatSpec, kind: Kind | None) -> Kind:
     """Return the kind of a body; detect it if it is None."""
     if kind is None and not isinstance(body, BaseModel):
         try:

@@ -26,7 +26,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class Tracer(Protocol):
-    """A tracer of OpenTelemetry: what ``opentelemetry.trace.get_tracer(name)`` returns."""
+    """A tracer of OpenTelemetry: what ``opentelemetry.trace.get_tracer(name)`` returns. ``Any``: its classes may not be installed."""
 
     def start_span(self, name: str, *, kind: Any, attributes: Mapping[str, Any]) -> Any:
         """Start a span, whose parent is the current span."""

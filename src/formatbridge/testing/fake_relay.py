@@ -14,6 +14,7 @@ from formatbridge.arguments import checked_names, shown, type_name
 from formatbridge.client.http_libraries import build_async_stream, build_response, build_stream, library_of
 from formatbridge.client.profile import checked_url, origin_of
 from formatbridge.client.settings import Clock, checked
+from formatbridge.client.token_counts import TokenCounter
 from formatbridge.errors import ConfigurationError
 from formatbridge.testing import endpoints
 from formatbridge.testing.encoded_answer import encoded_answer
@@ -81,7 +82,7 @@ class FakeRelay(InMemoryTransport):
         reasoning_models: Collection[str] | Callable[[str], bool] | None = None,
         verified: bool = True,
         dialect: str | None = None,
-        count_tokens: int | Callable[[Any], int] | None = None,
+        count_tokens: int | TokenCounter | None = None,
     ) -> None:
         self.api_key = api_key
         """The key that it requires."""
@@ -128,9 +129,10 @@ class FakeRelay(InMemoryTransport):
             return "<FakeRelay, not initialized>"
         return f"<FakeRelay {self.base_url}, {len(self.requests)} requests>"
 
-    def play(self, *steps: Any) -> None:
+    def play(self, *steps: Script) -> None:
         """Set a new script: one step for every request (or a callable), or several in sequence."""
-        self._player = ScriptPlayer(steps[0] if len(steps) == 1 else list(steps))
+        script = steps[0] if len(steps) == 1 else list(steps)
+        self._player = ScriptPlayer(script)  # type: ignore[arg-type]  # it checks that each of several is one step
 
     @property
     def steps_left(self) -> int | None:

@@ -1,4 +1,7 @@
-"""Connection faults: a call that fails, stalls or is truncated, by call number, phase and byte; for any transport, without sockets."""
+"""Connection faults: a call that fails, stalls or is truncated, by call number, phase and byte; for any transport, without sockets.
+
+A request or a response is ``Any``: it is of httpx or of httpx2, whose classes have no common base.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,14 @@ from collections.abc import AsyncIterable, AsyncIterator, Container, Iterable, I
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from formatbridge.client.http_libraries import build_async_stream, build_response, build_stream, library_of
+from formatbridge.client.http_libraries import (
+    AsyncTransport,
+    SyncTransport,
+    build_async_stream,
+    build_response,
+    build_stream,
+    library_of,
+)
 from formatbridge.client.settings import Clock
 from formatbridge.errors import ConfigurationError
 from formatbridge.testing.in_memory import InMemoryTransport
@@ -144,8 +154,8 @@ class FaultTransport(InMemoryTransport):
     >>> broken = FaultTransport(FakeRelay("Hello"), Fail("connect", calls=1))
     """
 
-    def __init__(self, inner: Any, *faults: Fault, clock: Clock | None = None) -> None:
-        self._inner = inner
+    def __init__(self, inner: SyncTransport | AsyncTransport, *faults: Fault, clock: Clock | None = None) -> None:
+        self._inner: Any = inner
         self._faults = faults
         self._clock = clock
         self._lock = threading.Lock()

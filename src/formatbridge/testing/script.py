@@ -15,7 +15,7 @@ from pydantic import BaseModel
 import formatbridge as fb
 from formatbridge.arguments import shown, type_name
 from formatbridge.errors import ConfigurationError, FormatBridgeError
-from formatbridge.jsontext.types import JsonObject
+from formatbridge.jsontext.types import JsonObject, JsonValue
 from formatbridge.testing.faults import Fault, Stall
 
 FinishReason = Literal["stop", "length", "tool_calls", "content_filter"]
@@ -42,7 +42,7 @@ class ToolCall:
 
     name: str
     """The name of the function."""
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, object] = field(default_factory=dict)
     """The arguments, ready for JSON."""
     id: str | None = None
     """The id of the call; None generates a unique one."""
@@ -150,7 +150,7 @@ class Answer:
 class Body:
     """An answer as a body of a format, including unknown fields; other endpoints get it converted."""
 
-    body: Mapping[str, Any]
+    body: Mapping[str, object]
     """The body, ready for JSON."""
     format: fb.Format
     """The format of the body."""
@@ -185,7 +185,7 @@ class Failure:
     """More headers of the answer."""
     retry_after: float | None = None
     """How long the caller should wait, in seconds; sent as a header."""
-    body: Mapping[str, Any] | Sequence[Any] | str | None = None
+    body: Mapping[str, object] | Sequence[object] | str | None = None
     """JSON or text that is sent unchanged instead."""
     after: int | None = None
     """The number of events before the error in a stream; None: the answer has the status."""
@@ -224,7 +224,7 @@ class Recorded:
     """The model, from the body or the path."""
     stream: bool = False
     """Whether the caller asked for a stream, from the body or the path."""
-    body: Any = None
+    body: JsonValue = None
     """The parsed body; None if it is empty or not JSON."""
 
     def locations_of(self, secret: str, *, may_hold_key: bool) -> list[str]:
