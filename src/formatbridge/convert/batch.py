@@ -1,4 +1,7 @@
-"""Convert vendors' batch files line by line: requests, and results with answers or errors."""
+"""Convert vendors' batch files line by line: requests, and results with answers or errors.
+
+The file of the requests to which results belong is the only file that a conversion reads, because it may not fit into memory.
+"""
 
 from __future__ import annotations
 
