@@ -47,6 +47,7 @@ def test_every_canonical_type_is_described() -> None:
         "Part",
         "Role",
         "Effort",
+        "EFFORT_ORDER",
         "Tool",
         "MediaKind",
         "SignatureKind",

@@ -27,7 +27,6 @@ PARAMETERS: frozenset[str] = frozenset(ir.Settings.__annotations__) | {"tools", 
 """The names for ``ModelFacts.refuses``: the canonical settings of requests, ``tools``, ``tool_choice`` and ``output_format``."""
 
 _KINDS: frozenset[str] = frozenset(get_args(MediaKind))
-_EFFORTS: frozenset[str] = frozenset(get_args(ir.Effort))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +71,7 @@ class ModelFacts:
             raise ConfigurationError(f"reasoning is {shown(self.reasoning)}, expected None or one of {expected}")
         _require_budgets(self.budgets)
         _require_names("refuses", self.refuses, PARAMETERS)
-        _require_names("efforts", self.efforts, _EFFORTS)
+        _require_names("efforts", self.efforts, frozenset(ir.EFFORT_ORDER))
         for name in ("inputs", "outputs"):
             if getattr(self, name) is not None:
                 _require_names(name, getattr(self, name), _KINDS)

@@ -146,7 +146,7 @@ _MOST_DERIVED = 256
 @lru_cache(maxsize=_MOST_DERIVED)
 def _with_rules(spec: FormatSpec, rules: DialectRules) -> FormatSpec:
     """Return a format whose requests are written for one server."""
-    _check_rules(rules)
+    _check_rules(rules, spec)
     _check_names(rules, frozenset(spec.settings.wire.values()))
     tools = spec.tool_rules
     if rules.custom_tools is not None:
@@ -167,12 +167,10 @@ def _with_rules(spec: FormatSpec, rules: DialectRules) -> FormatSpec:
     return replace(spec, dialect=rules, tool_rules=tools)
 
 
-_REQUIRED = frozenset({"model", "messages", "input", "contents"})
-"""Fields without which a request has no meaning."""
-_EFFORTS = frozenset({*get_args(ir.Effort), "default"})
+_EFFORTS = frozenset({*ir.EFFORT_ORDER, "default"})
 
 
-def _check_rules(rules: DialectRules) -> None:
+def _check_rules(rules: DialectRules, spec: FormatSpec) -> None:
     """Raise ``ConfigurationError`` for rules with a value of another type or an unknown word."""
     for name, hint in _hints().items():
         value = getattr(rules, name)
@@ -180,7 +178,7 @@ def _check_rules(rules: DialectRules) -> None:
         problem = None if value is None and NoneType in kinds else _problem_of(value, kinds[0])
         if problem is not None:
             raise ConfigurationError(f"{name} of the dialect {problem}")
-    if needed := rules.unread & _REQUIRED:
+    if needed := rules.unread & {"model", spec.content_fields.get("request")}:
         raise ConfigurationError(f"the dialect rejects {min(needed)!r}, which every request needs: remove it from the rules")
     if unknown := (rules.efforts or _EFFORTS) - _EFFORTS:
         raise ConfigurationError(f"efforts of the dialect contains {min(unknown)!r}, expected {', '.join(sorted(_EFFORTS))}")

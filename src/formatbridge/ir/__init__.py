@@ -26,6 +26,7 @@ from formatbridge.ir.parts import (
     ToolResult,
 )
 from formatbridge.ir.request import (
+    EFFORT_ORDER,
     AudioOutput,
     Effort,
     ImageOutput,
@@ -55,7 +56,7 @@ from formatbridge.ir.tools import CustomTool, FunctionTool, HostedTool, McpServe
 from formatbridge.jsontext.types import JsonObject, JsonValue
 
 __all__ = [
-    "AudioOutput", "CacheMark", "Choice", "Citation", "CustomTool", "Effort", "Error", "ErrorFamily", "ErrorKind", "Finish",
+    "EFFORT_ORDER", "AudioOutput", "CacheMark", "Choice", "Citation", "CustomTool", "Effort", "Error", "ErrorFamily", "ErrorKind", "Finish",
     "FinishReason", "Format", "FormatName", "FunctionTool", "Hosted", "HostedTool", "ImageOutput", "JsonObject", "JsonValue",
     "McpServer", "Media", "MediaKind", "Message", "Model", "ModelList", "Namespace", "Node", "Opaque", "OutputFormat", "Part",
     "Reasoning", "ReasoningConfig", "Refusal", "RegisteredName", "Request", "Response", "Role", "Settings", "Signature",

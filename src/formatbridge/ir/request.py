@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, cast, get_args
 
 from typing_extensions import TypedDict
 
@@ -14,6 +14,8 @@ from formatbridge.jsontext.types import JsonObject
 
 Role = Literal["system", "developer", "user", "assistant", "tool"]
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+EFFORT_ORDER: tuple[Effort, ...] = get_args(Effort)
+"""The efforts, the lowest first."""
 
 
 @dataclass(slots=True)

@@ -182,14 +182,14 @@ def _with_thinking_part(
 def _text_of(message: JsonObject) -> str:
     """Return the text of the reasoning of a message, in any field with a text, or in details or blocks."""
     text = next((message[key] for key in _FIELDS if message.get(key)), None)
-    return text if isinstance(text, str) else _joined(decode_reasoning(message, "")[0])
+    return text if isinstance(text, str) else _reasoning_text(decode_reasoning(message, "")[0])
 
 
 def _text_in(thinking: list[JsonObject]) -> str:
-    return _joined(decode_content([*thinking], ""))
+    return _reasoning_text(decode_content([*thinking], ""))
 
 
-def _joined(parts: Iterable[ir.Part]) -> str:
+def _reasoning_text(parts: Iterable[ir.Part]) -> str:
     return "\n\n".join(part.text for part in parts if isinstance(part, ir.Reasoning) and part.text)
 
 

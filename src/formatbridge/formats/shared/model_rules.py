@@ -11,6 +11,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.model_facts import MediaKind, ModelFacts
+from formatbridge.formats.shared.parts import is_same_list
 from formatbridge.formats.shared.settings import ANCHORS, drop_amount, effort_of_budget, is_reasoning_off
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
@@ -19,7 +20,6 @@ from formatbridge.report.loss_rules import rule_of_setting
 _REFUSED, _NO_REASONING, _ALWAYS, _INPUT = "refused_by_model", "no_reasoning", "always_reasons", "unsupported_by_model"
 _STAYS_ON = "reasoning_stays_on"
 _OUTPUT_LIMIT, _CONTROL, _BUDGET_BOUNDS = "output_limit", "reasoning_control", "reasoning_budget"
-_ORDER: tuple[ir.Effort, ...] = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 _LEVELS: tuple[ir.Effort, ...] = ("low", "high")
 """Levels that all models have that reason by level. Source: ai.google.dev/gemini-api/docs/thinking, thinking levels."""
 _BUDGETS: dict[ir.Effort, int] = {effort: limit for limit, effort in ANCHORS}
@@ -166,7 +166,7 @@ def _as_little(config: ir.ReasoningConfig, facts: ModelFacts, losses: Ledger) ->
     """Replace "no reasoning" by the least that the model accepts; None if it accepts no amount."""
     name = "mode" if config.mode == "off" else "effort"
     if facts.efforts or facts.reasoning == "level":
-        lowest = min(facts.efforts or _LEVELS, key=_ORDER.index)
+        lowest = min(facts.efforts or _LEVELS, key=ir.EFFORT_ORDER.index)
         losses.changed(config, name, lowest, _STAYS_ON)
         drop_amount(config, losses)
         return replace(config, mode=None, effort=lowest, budget=None)
@@ -254,7 +254,7 @@ def _known_effort(node: ir.ReasoningConfig | ir.Message, facts: ModelFacts, loss
     nearest = _nearest_effort(effort, facts)
     if nearest == effort:
         return effort
-    if effort not in _ORDER:
+    if effort not in ir.EFFORT_ORDER:
         losses.dropped(node, "effort", _REFUSED)
         return None
     losses.changed(node, "effort", nearest, _CONTROL)
@@ -266,8 +266,8 @@ def _nearest_effort(effort: ir.Effort, facts: ModelFacts) -> ir.Effort:
     known = [each for each in facts.efforts if each != "none"]
     if not known or effort in facts.efforts:
         return effort
-    position = _ORDER.index(effort) if effort in _ORDER else -1
-    return min(known, key=lambda each: (abs(_ORDER.index(each) - position), _ORDER.index(each)))
+    position = ir.EFFORT_ORDER.index(effort) if effort in ir.EFFORT_ORDER else -1
+    return min(known, key=lambda each: (abs(ir.EFFORT_ORDER.index(each) - position), ir.EFFORT_ORDER.index(each)))
 
 
 def _with_allowed_budget(config: ir.ReasoningConfig, facts: ModelFacts, losses: Ledger) -> ir.ReasoningConfig:
@@ -296,8 +296,7 @@ def _with_message_efforts(request: ir.Request, facts: ModelFacts, losses: Ledger
             messages.append(message)
         elif effort or message.parts or message.tools or message.extra:
             messages.append(replace(message, effort=effort))
-    is_same = len(messages) == len(request.messages) and all(map(_is, messages, request.messages))
-    return request if is_same else replace(request, messages=messages)
+    return request if is_same_list(messages, request.messages) else replace(request, messages=messages)
 
 
 def _effort_of_message(message: ir.Message, facts: ModelFacts, losses: Ledger) -> ir.Effort | None:
@@ -311,7 +310,7 @@ def _effort_of_message(message: ir.Message, facts: ModelFacts, losses: Ledger) -
         losses.dropped(message, "effort", _CONTROL if facts.reasoning == "budget" or facts.budgets else _ALWAYS)
         return None
     if is_off and _cannot_be_off(facts):
-        lowest = min(facts.efforts or _LEVELS, key=_ORDER.index)
+        lowest = min(facts.efforts or _LEVELS, key=ir.EFFORT_ORDER.index)
         losses.changed(message, "effort", lowest, _STAYS_ON)
         return lowest
     return _known_effort(message, facts, losses)
@@ -325,13 +324,8 @@ def _without_unsupported_media(request: ir.Request, inputs: frozenset[MediaKind]
     messages = []
     for message in request.messages:
         parts = [adapted for part in message.parts if (adapted := _readable(part, inputs, losses)) is not None]
-        is_same = len(parts) == len(message.parts) and all(map(_is, parts, message.parts))
-        messages.append(message if is_same else replace(message, parts=parts))
-    return request if all(map(_is, messages, request.messages)) else replace(request, messages=messages)
-
-
-def _is(one: object, other: object) -> bool:
-    return one is other
+        messages.append(message if is_same_list(parts, message.parts) else replace(message, parts=parts))
+    return request if is_same_list(messages, request.messages) else replace(request, messages=messages)
 
 
 def _readable(part: ir.Part, inputs: frozenset[MediaKind], losses: Ledger) -> ir.Part | None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 
 from formatbridge import ir
 from formatbridge.formats.shared.media import bare_mime, guess_mime, sniff_mime
 from formatbridge.jsontext.types import JsonObject, JsonValue
 from formatbridge.report.ledger import Ledger
+
+
+def is_same_list(some: Sequence[object], others: Sequence[object]) -> bool:
+    """Return whether two lists have the same objects: an adapted list without a change is no new one."""
+    return len(some) == len(others) and all(one is other for one, other in zip(some, others, strict=True))
 
 
 def encode_transcript(part: ir.Media, losses: Ledger) -> ir.Text | None:

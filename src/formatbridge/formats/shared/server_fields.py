@@ -93,13 +93,15 @@ def _joined_turns(messages: list[JsonObject]) -> list[JsonObject]:
             joined.append(message)
             continue
         others = {
-            key: _joined(last[key], value) for key, value in message.items() if last.get(key) and key not in ("role", "content")
+            key: _joined_values(last[key], value)
+            for key, value in message.items()
+            if last.get(key) and key not in ("role", "content")
         }
         joined[-1] = last | message | {"content": [*_parts_of(last), *_parts_of(message)] or None} | others
     return joined
 
 
-def _joined(first: Any, second: Any) -> Any:
+def _joined_values(first: Any, second: Any) -> Any:
     """Join a field of two messages: calls, or texts of reasoning, between which is a blank line."""
     if isinstance(first, list) and isinstance(second, list):
         return [*first, *second]

@@ -6,7 +6,6 @@ name of the same setting is no loss.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any
@@ -14,7 +13,8 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.dialect import DialectRules, MediaSource
 from formatbridge.formats.format import FormatSpec
-from formatbridge.formats.shared.parts import encode_opaque
+from formatbridge.formats.shared.parts import encode_opaque, is_same_list
+from formatbridge.formats.shared.settings import clamp
 from formatbridge.formats.shared.tool_selection import added_tools, note_moved
 from formatbridge.formats.shared.turns import leading_instructions, with_instructions_first
 from formatbridge.report.ledger import Ledger
@@ -66,10 +66,6 @@ def changes_configuration(request: ir.Request, rules: DialectRules) -> bool:
     return is_first and any(message.tools or message.effort for message in request.messages)
 
 
-def _is_same(some: Sequence[Any], others: Sequence[Any]) -> bool:
-    return len(some) == len(others) and all(one is other for one, other in zip(some, others, strict=True))
-
-
 # Settings.
 
 
@@ -87,10 +83,9 @@ def _adapt_settings(request: ir.Request, spec: FormatSpec, rules: DialectRules, 
     stop = settings.get("stop")
     if stop and rules.most_stops is not None and len(stop) > rules.most_stops:
         settings["stop"] = losses.changed(request, "stop", stop[: rules.most_stops], _LIMIT)
-    for name, (least, most) in rules.ranges.items():
-        number = settings.get(name)
-        if number is not None and not least <= number <= most:
-            settings[name] = losses.changed(request, name, min(max(number, least), most), "out_of_range")
+    for name in rules.ranges:
+        if settings.get(name) is not None:
+            settings[name] = clamp(request, name, settings[name], rules.ranges, losses)
     return replace(request, settings=settings) if settings != request.settings else request  # type: ignore[arg-type]  # the same keys
 
 
@@ -153,7 +148,7 @@ def _adapt_messages(request: ir.Request, rules: DialectRules, losses: Ledger) ->
         or not rules.generated_images
     ):
         messages = [_adapt_message(message, rules, losses) for message in messages]
-    return request if _is_same(messages, request.messages) else replace(request, messages=messages)
+    return request if is_same_list(messages, request.messages) else replace(request, messages=messages)
 
 
 def _note_call_ids(messages: list[ir.Message], losses: Ledger) -> None:
@@ -197,7 +192,7 @@ def _without_changes_of_tools(messages: list[ir.Message], losses: Ledger) -> lis
             losses.dropped(part, code=_UNSUPPORTED, severity=part.severity)
         parts = [part for part in message.parts if part not in opaque]
         kept.append(replace(message, parts=parts) if opaque else message)
-    return messages if len(kept) == len(messages) and _is_same(kept, messages) else kept
+    return messages if is_same_list(kept, messages) else kept
 
 
 def _with_configuration_first(request: ir.Request, losses: Ledger) -> ir.Request:
@@ -221,7 +216,7 @@ def _adapt_message(message: ir.Message, rules: DialectRules, losses: Ledger) -> 
             losses.dropped(image, code=_UNSUPPORTED, severity="impossible")
         message = replace(message, parts=[part for part in message.parts if part not in images]) if images else message
     parts = [adapted for part in message.parts if (adapted := _adapt_part(part, rules, losses)) is not None]
-    return message if _is_same(parts, message.parts) else replace(message, parts=parts)
+    return message if is_same_list(parts, message.parts) else replace(message, parts=parts)
 
 
 def _adapt_part(part: ir.Part, rules: DialectRules, losses: Ledger, *, severity: Severity = "impossible") -> ir.Part | None:
@@ -236,7 +231,7 @@ def _adapt_part(part: ir.Part, rules: DialectRules, losses: Ledger, *, severity:
         adapted = _with_short_id(adapted, rules.call_id_length, losses)
     if isinstance(adapted, ir.ToolResult) and adapted.content:
         content = [inner for each in adapted.content if (inner := _adapt_part(each, rules, losses, severity="lossy")) is not None]
-        adapted = adapted if _is_same(content, adapted.content) else replace(adapted, content=content)
+        adapted = adapted if is_same_list(content, adapted.content) else replace(adapted, content=content)
     if rules.cache_marks == "none" and not isinstance(adapted, ir.Reasoning | ir.Refusal) and adapted.cache is not None:
         losses.dropped(adapted.cache, code=_UNSUPPORTED, severity="info")
         adapted = replace(adapted, cache=None)
@@ -303,7 +298,7 @@ def _adapt_tools(request: ir.Request, rules: DialectRules, losses: Ledger) -> ir
     messages = [
         replace(message, tools=_adapted(message.tools, rules, losses)) if message.tools else message for message in request.messages
     ]
-    if _is_same(tools, request.tools) and _is_same(messages, request.messages):
+    if is_same_list(tools, request.tools) and is_same_list(messages, request.messages):
         return request
     return replace(request, tools=tools, messages=messages)
 
@@ -348,7 +343,7 @@ def _runs(tool: ir.Tool, rules: DialectRules, severity: Severity, losses: Ledger
 def _without_strict(tool: ir.Tool, losses: Ledger) -> ir.Tool:
     if isinstance(tool, ir.Namespace):
         tools = [_without_strict(inner, losses) for inner in tool.tools]
-        return tool if _is_same(tools, tool.tools) else replace(tool, tools=tools)  # type: ignore[arg-type]  # the same classes
+        return tool if is_same_list(tools, tool.tools) else replace(tool, tools=tools)  # type: ignore[arg-type]  # the same classes
     if not isinstance(tool, ir.FunctionTool) or tool.strict is None:
         return tool
     if tool.strict:
@@ -367,7 +362,7 @@ def _without_deferral(tool: ir.Tool, losses: Ledger) -> ir.Tool:
     """Return a tool that is available from the start: without a search, a deferred tool would never be."""
     if isinstance(tool, ir.Namespace):
         tools = [_without_deferral(inner, losses) for inner in tool.tools]
-        return tool if _is_same(tools, tool.tools) else replace(tool, tools=tools)  # type: ignore[arg-type]  # the same classes
+        return tool if is_same_list(tools, tool.tools) else replace(tool, tools=tools)  # type: ignore[arg-type]  # the same classes
     if not isinstance(tool, ir.FunctionTool | ir.CustomTool | ir.McpServer) or tool.defer_loading is None:
         return tool
     if tool.defer_loading:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats.shared.tables import FieldTable
@@ -79,12 +79,18 @@ def encode_flat_settings(
         elif name in _FOLLOWS and _FOLLOWS[name] in wire and not request.settings.get(_FOLLOWS[name]):
             if not rule_of_setting(name).is_neutral(value):
                 losses.dropped(request, name, "excluded", severity="info")
-        elif (bounds := ranges.get(name)) is None or bounds[0] <= value <= bounds[1]:
-            body[key] = value
         else:
-            body[key] = losses.changed(request, name, min(max(value, bounds[0]), bounds[1]), "out_of_range")
+            body[key] = clamp(request, name, value, ranges, losses)
     if not _SIZED.isdisjoint(request.settings):
         _cut_to_size(request, wire, body, losses)
+
+
+def clamp(request: ir.Request, name: str, value: Any, ranges: Ranges, losses: Ledger) -> Any:
+    """Return a setting; note a number outside its range, which becomes the nearest one inside."""
+    bounds = ranges.get(name)
+    if bounds is None or bounds[0] <= value <= bounds[1]:
+        return value
+    return losses.changed(request, name, min(max(value, bounds[0]), bounds[1]), "out_of_range")
 
 
 def _cut_to_size(request: ir.Request, wire: Mapping[str, str], body: dict[str, Any], losses: Ledger) -> None:
@@ -139,7 +145,7 @@ def drop_setting(request: ir.Request, name: str, value: Any, losses: Ledger) -> 
         losses.dropped(request, name, rule.code, severity=rule.severity)
 
 
-EFFORTS: frozenset[str] = frozenset(get_args(ir.Effort))
+EFFORTS: frozenset[str] = frozenset(ir.EFFORT_ORDER)
 """The canonical values of effort. Only single servers have other values."""
 
 # No vendor documents these budgets. They are those of CLIProxyAPI: an effort becomes its limit, and that limit the same effort.
@@ -193,7 +199,7 @@ def encode_effort(config: ir.ReasoningConfig, losses: Ledger) -> ir.Effort | Non
     if effort == "none":
         losses.dropped(config, "mode" if config.mode is not None else "effort", "unsupported_by_server")
         return None
-    order = get_args(ir.Effort)
+    order = ir.EFFORT_ORDER
     accepted: ir.Effort = min(
         (each for each in order if each in efforts and each != "none"),
         key=lambda each: abs(order.index(each) - order.index(effort)),

@@ -14,6 +14,7 @@ from typing import Literal
 
 from formatbridge import ir
 from formatbridge.formats.format import CallerTool, ToolRules
+from formatbridge.formats.shared.parts import is_same_list
 from formatbridge.formats.shared.property_names import has_legal_properties, legal_properties, rename_arguments_of
 from formatbridge.formats.shared.reasoning_tokens import bound_to
 from formatbridge.formats.shared.schemas import fold_parameters, has_root_union
@@ -112,8 +113,8 @@ def adapt_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> tuple[
     )
     # Calls come after all definitions. A call of an unknown tool gets a name that none of them has.
     messages = [_adapt_message(message, names, losses) for message in messages]
-    messages = request.messages if _is_same(messages, request.messages) else messages
-    if not has_spaces and _is_same(tools, request.tools) and messages is request.messages:
+    messages = request.messages if is_same_list(messages, request.messages) else messages
+    if not has_spaces and is_same_list(tools, request.tools) and messages is request.messages:
         return request, names.callers
     if choice and choice.names and choice.mode != "hosted":
         spaces = choice.namespaces or [None] * len(choice.names)
@@ -290,7 +291,7 @@ def _wrapped_tool(tool: ir.CustomTool, losses: Ledger) -> ir.FunctionTool:
 def _adapt_added(message: ir.Message, names: _Names, losses: Ledger) -> ir.Message:
     """Adapt the tools that a message adds. This happens before calls are adapted: a call may precede the message that adds its tool."""
     tools = [tool for new in message.tools or () for tool in _adapt_tool(new, names, losses)]
-    return message if _is_same(tools, message.tools) else replace(message, tools=tools)
+    return message if is_same_list(tools, message.tools or ()) else replace(message, tools=tools)
 
 
 def _adapt_message(message: ir.Message, names: _Names, losses: Ledger) -> ir.Message:
@@ -300,7 +301,7 @@ def _adapt_message(message: ir.Message, names: _Names, losses: Ledger) -> ir.Mes
         else part
         for part in message.parts
     ]  # fmt: skip
-    if _is_same(parts, message.parts):
+    if is_same_list(parts, message.parts):
         return message
     return replace(message, parts=_bind_anew(message.parts, parts))
 
@@ -364,7 +365,3 @@ def _with_legal_name(name: str, rules: ToolRules) -> str:
         return name
     legal = with_legal_letters(name, rules.longest_name)
     return legal if _is_legal(legal, rules) else f"{'f_' if rules.letter_first else '_'}{legal}"[: rules.longest_name]
-
-
-def _is_same(new: list[object] | list[ir.Tool] | list[ir.Message] | list[ir.Part], old: object) -> bool:
-    return isinstance(old, list) and len(new) == len(old) and all(a is b for a, b in zip(new, old, strict=True))

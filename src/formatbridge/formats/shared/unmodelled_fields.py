@@ -81,7 +81,7 @@ class Pieces:
         while pending:
             holder, pieces = pending.pop()
             for name, values in pieces._values.items():
-                value = _joined(values)
+                value = _joined_pieces(values)
                 if isinstance(value, Pieces):
                     inner: JsonObject = {}
                     holder[name] = inner
@@ -112,7 +112,7 @@ def _is_same_below(one: Any, other: Any) -> bool:
     return True
 
 
-def _joined(values: list[tuple[Any, int]]) -> Any:
+def _joined_pieces(values: list[tuple[Any, int]]) -> Any:
     """Join the pieces of a field; of objects, return the pieces of their members."""
     values_set = [(value, times) for value, times in values if value] or values[-1:]
     first = values_set[0][0]
