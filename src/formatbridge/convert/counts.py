@@ -26,7 +26,7 @@ from formatbridge.formats.format import (
 )
 from formatbridge.formats.model_facts import ModelFacts, facts_of
 from formatbridge.formats.shared.foreign_tokens import Removed, without_foreign_tokens
-from formatbridge.jsontext.pointers import escape, to_snake
+from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import DEFAULT_OPTIONS, Options, options_of
 from formatbridge.report.field_paths import is_empty
@@ -170,7 +170,7 @@ def _same_request(raw: JsonObject, key: str, format: FormatSpec, model: str, los
     if count is None:
         return raw
     if not _reads_whole_requests(format):
-        return _top_fields(raw, count, losses)
+        return _top_fields(raw, count, format, losses)
     if key:
         return {**losses.body, key: raw}
     if model and not format.url_fields:
@@ -218,9 +218,9 @@ def _reads_whole_requests(format: FormatSpec) -> bool:
     return format.dialect is None or format.dialect.whole_count_requests
 
 
-def _top_fields(raw: JsonObject, count: CountSpec, losses: Ledger) -> JsonObject:
+def _top_fields(raw: JsonObject, count: CountSpec, format: FormatSpec, losses: Ledger) -> JsonObject:
     """Return the fields of a request that a server counts at the top of the body; note the others."""
-    names = count.top_fields | set(map(to_snake, count.top_fields))  # Gemini's servers also read keys in snake_case
+    names = {key for field in count.top_fields for key in format.keys_of(field)}
     for name, value in raw.items():
         if name not in names and name not in ("model", "stream") and not is_empty(value):
             losses.dropped_at(f"/{escape(name)}", _NOT_COUNTED, severity="info")

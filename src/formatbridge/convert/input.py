@@ -18,7 +18,7 @@ from formatbridge.formats.format import FormatOrName, FormatSpec, Kind
 from formatbridge.formats.registry import format_of_module
 from formatbridge.formats.shared.errors import is_error_body
 from formatbridge.jsontext import codec
-from formatbridge.jsontext.pointers import escape, to_snake
+from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger, resolve
 from formatbridge.validation.error_messages import problems_of
@@ -152,7 +152,7 @@ def read_count_request(body: Any, format: FormatSpec) -> tuple[Ledger, JsonObjec
     losses = _read_object(body, format, "count_request")
     raw: JsonObject = losses.body
     field = format.count.request_field if format.count is not None else None
-    key = next((name for name in (field, to_snake(field)) if raw.get(name) is not None), "") if field else ""
+    key = next((name for name in format.keys_of(field) if raw.get(name) is not None), "") if field else ""
     if not key:
         return losses, raw, _checked_object(losses, raw, "", format, "request"), ""
     others = raw.keys() - {key, *format.url_fields}

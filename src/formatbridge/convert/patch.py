@@ -8,8 +8,9 @@ from typing import Any
 from formatbridge.convert.alignment import Item, aligned, as_list, covers, moved_indexes
 from formatbridge.convert.body_changes import BodyChanges, NewItem
 from formatbridge.convert.origins import Origins
+from formatbridge.formats.format import FormatSpec
 from formatbridge.jsontext.codec import dumps
-from formatbridge.jsontext.pointers import escape, prefixes, to_snake
+from formatbridge.jsontext.pointers import escape, prefixes
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import resolve
 
@@ -19,8 +20,8 @@ _ABSENT = object()
 class Patch:
     """Applies the differences between two bodies to a third, and records where."""
 
-    def __init__(self, raw: JsonObject, origins: Origins) -> None:
-        self._origins = origins
+    def __init__(self, raw: JsonObject, format: FormatSpec, origins: Origins) -> None:
+        self._format, self._origins = format, origins
         self._raw = raw
         self.changes = BodyChanges(raw)
         """Removed, moved and new items of lists, which ``apply`` leaves in their places so that pointers stay valid."""
@@ -81,7 +82,7 @@ class Patch:
         for depth, step in enumerate(steps, 1):
             if path not in self._written:
                 value = resolve(self._raw, path)[1]
-                path += f"/{_key_in(value, step) if isinstance(value, dict) else step}"
+                path += f"/{self._format.key_in(value, step) if isinstance(value, dict) else step}"
                 continue
             item = self._written[path].get(int(step))
             if item is None:
@@ -132,10 +133,10 @@ class Patch:
 
     def _apply_to_object(self, raw: JsonObject, before: JsonObject, after: JsonObject, path: str) -> JsonObject:
         result, count = dict(raw), len(self._changed)
-        written = {_key_in(raw, key) for key in (*before, *after)}
+        written = {self._format.key_in(raw, key) for key in (*before, *after)}
         self._unwritten_values += [f"{path}/{escape(key)}" for key in raw if key not in written]
         for key in [*before, *(key for key in after if key not in before)]:
-            name = _key_in(raw, key)
+            name = self._format.key_in(raw, key)
             below = f"{path}/{escape(name)}"
             if key not in after:
                 unwritten = self._unwritten(raw.get(name), before[key], below)
@@ -156,8 +157,3 @@ class Patch:
     def _unwritten(self, raw: Any, before: Any, path: str) -> list[Item] | None:
         """Return the items of a list that the encoder does not write."""
         return aligned(raw, before, [], path, self._origins) if isinstance(raw, list) and isinstance(before, list) else None
-
-
-def _key_in(raw: JsonObject, key: str) -> str:
-    """Return a key as an object of the caller has it. Gemini's servers also read keys in snake_case."""
-    return key if key in raw or to_snake(key) not in raw else to_snake(key)

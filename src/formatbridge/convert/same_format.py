@@ -18,7 +18,7 @@ from formatbridge.formats.model_facts import ModelFacts
 from formatbridge.formats.shared.foreign_tokens import Removed, original_pointer
 from formatbridge.formats.shared.server_fields import add_missing_messages, drop_unread_fields
 from formatbridge.formats.shared.server_rules import changes_configuration
-from formatbridge.jsontext.pointers import prefixes, to_snake
+from formatbridge.jsontext.pointers import prefixes
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.field_paths import ABSENT
@@ -99,7 +99,7 @@ class _Adaptation:
         self._field = format.content_fields.get("request", "")
         self._noted = Ledger(raw, format.field_paths)
         origins = Origins(raw)
-        self._patch = Patch(raw, origins)
+        self._patch = Patch(raw, format, origins)
         self._request = format.decode_request(
             check(origins.body, format, "request"), model=raw.get("model"), stream=bool(raw.get("stream"))
         )
@@ -161,7 +161,9 @@ class _Adaptation:
     def _nested_fields(self, losses: Ledger) -> list[str]:
         """Return the pointers of fields below others that the server rejects; note them."""
         patterns = self._rules.rejects_nested if self._rules is not None else ()
-        pointers = [pointer for pattern in sorted(patterns) for pointer in _matches(self._raw, pattern.split("/"), "")]
+        pointers = [
+            pointer for pattern in sorted(patterns) for pointer in _matches(self._raw, pattern.split("/"), "", self._format)
+        ]
         pointers = [pointer for pointer in pointers if not self._patch.concerns(pointer)]
         for pointer in pointers:
             if any(loss.code in _OF_TARGET and loss.path.startswith(f"{pointer}/") for loss in self._noted.losses):
@@ -385,8 +387,8 @@ _ONLY_WITH = {"function_call": "functions", "tool_choice": "tools", "parallel_to
 """Fields to the list of tools without which servers reject them."""
 
 
-def _matches(value: Any, steps: list[str], path: str) -> Iterator[str]:
-    """Yield the pointers of values that are not null, below a value. ``*`` is any item. Gemini's servers also read keys in snake_case."""
+def _matches(value: Any, steps: list[str], path: str, format: FormatSpec) -> Iterator[str]:
+    """Yield the pointers of values that are not null, below a value. ``*`` is any item."""
     if not steps:
         if value is not None:
             yield path
@@ -394,10 +396,10 @@ def _matches(value: Any, steps: list[str], path: str) -> Iterator[str]:
     step, *rest = steps
     if step == "*" and isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _matches(item, rest, f"{path}/{index}")
+            yield from _matches(item, rest, f"{path}/{index}", format)
     elif isinstance(value, dict):
-        for key in {step, to_snake(step)} & value.keys():
-            yield from _matches(value[key], rest, f"{path}/{key}")
+        for key in format.keys_of(step):
+            yield from _matches(value.get(key), rest, f"{path}/{key}", format)
 
 
 _MOST_ROUNDS = 3

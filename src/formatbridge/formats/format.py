@@ -16,7 +16,7 @@ from formatbridge.formats.model_facts import ModelSource
 from formatbridge.formats.shared.batch_lines import BatchLayout
 from formatbridge.formats.shared.tables import FieldTable
 from formatbridge.ir import events
-from formatbridge.jsontext.pointers import Path
+from formatbridge.jsontext.pointers import Path, camel_and_snake
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import FieldPaths, Ledger
@@ -434,6 +434,14 @@ class FormatSpec:
 
     def __repr__(self) -> str:
         return f"<FormatSpec {self.name}>"
+
+    def keys_of(self, field: str) -> tuple[str, ...]:
+        """Return the keys under which a body may have a field, the documented one first."""
+        return camel_and_snake(field) if self.field_paths.snake_case else (field,)
+
+    def key_in(self, body: JsonObject, field: str) -> str:
+        """Return the key under which an object of a body has a field; the documented one if it does not have it."""
+        return next((key for key in self.keys_of(field) if key in body), field)
 
 
 class DecodeRequest(Protocol):

@@ -69,6 +69,12 @@ def to_snake(key: str) -> str:
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in key)
 
 
+def camel_and_snake(key: str) -> tuple[str, ...]:
+    """Return a camelCase key and its form in snake_case; one key if both are the same."""
+    snake = to_snake(key)
+    return (key,) if snake == key else (key, snake)
+
+
 Place = tuple["Place", str | int] | tuple[()]
 """A place in a body, as a pair of the parent's place and the last step; empty for the body itself.
 

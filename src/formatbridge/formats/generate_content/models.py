@@ -7,7 +7,7 @@ from formatbridge.formats.generate_content.holds import drop_unheld_in_answer
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.model_lists import time_of
 from formatbridge.formats.shared.unmodelled_fields import read_extra
-from formatbridge.jsontext.pointers import to_snake
+from formatbridge.jsontext.pointers import camel_and_snake
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
@@ -16,7 +16,7 @@ _LISTS = ("models", "tunedModels", "publisherModels")
 _MODEL = frozenset({
     "name", "displayName", "description", "version", "inputTokenLimit", "outputTokenLimit", "supportedGenerationMethods",
 })  # fmt: skip
-MODEL_LIST_KEYS = tuple(key for name in (*_LISTS, "nextPageToken") for key in dict.fromkeys((name, to_snake(name))))
+MODEL_LIST_KEYS = tuple(key for name in (*_LISTS, "nextPageToken") for key in camel_and_snake(name))
 """The keys of a page, which the server accepts in camelCase and in snake_case."""
 _METHODS = ["generateContent", "streamGenerateContent"]
 

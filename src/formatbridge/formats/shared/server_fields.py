@@ -8,7 +8,6 @@ from formatbridge import ir
 from formatbridge.dialect import DialectRules
 from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.shared.server_rules import code_of
-from formatbridge.jsontext.pointers import to_snake
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 from formatbridge.report.loss_rules import rule_of_setting
@@ -124,9 +123,7 @@ def drop_unread_fields(body: JsonObject, before: JsonObject, request: ir.Request
     """Return a body of a caller in the same format without the fields that the server does not read. ``before``: the caller's body."""
     rules = spec.dialect
     assert rules is not None
-    names = {to_snake(field): field for field in rules.unread} | {
-        field: field for field in rules.unread
-    }  # Gemini's servers read both
+    names = {key: field for field in rules.unread for key in spec.keys_of(field)}
     unread = {key for key in names.keys() & before.keys() if rules.omits(names[key], before[key])}
     if spec.server_requests is not None:
         unread -= spec.server_requests.reasoning_fields - body.keys()  # another field has their value
@@ -149,17 +146,15 @@ def drop_unread_fields(body: JsonObject, before: JsonObject, request: ir.Request
     result = _with_tools_of_server(result, rules, losses) if rules.rejects_in_tools or rules.tool_types else result
     if rules.item_types is not None and isinstance(result.get("input"), list):
         result = result | {"input": _items_of_server(result["input"], rules.item_types, losses)}
-    return result if rules.tool_combination_flag else _without_combination_flag(result, request, losses)
+    return result if rules.tool_combination_flag else _without_combination_flag(result, request, spec, losses)
 
 
-def _without_combination_flag(body: JsonObject, request: ir.Request, losses: Ledger) -> JsonObject:
+def _without_combination_flag(body: JsonObject, request: ir.Request, spec: FormatSpec, losses: Ledger) -> JsonObject:
     """Return a body of generate_content without the flag for the combination of functions with tools that the server runs."""
-    name = next((key for key in ("toolConfig", "tool_config") if isinstance(body.get(key), dict)), None)
-    config = body[name] if name is not None else {}
-    flag = next(
-        (key for key in ("includeServerSideToolInvocations", "include_server_side_tool_invocations") if key in config), None
-    )
-    if name is None or flag is None:
+    name = spec.key_in(body, "toolConfig")
+    config = body.get(name) or {}
+    flag = spec.key_in(config, "includeServerSideToolInvocations")
+    if flag not in config:
         return body
     if config[flag]:
         losses.dropped(request, f"{name}/{flag}")
