@@ -69,7 +69,7 @@ class DialectRules:
     names: Mapping[str, str] = field(default_factory=dict)
     """Fields of a request to their names on this server, such as ``max_completion_tokens`` to ``max_tokens``. No two have the same name."""
     rejects_in_messages: frozenset[str] = frozenset()
-    """Fields of messages that the server answers with an error, after the role and a dot, such as ``user.name``."""
+    """Fields of messages of chat_completions that the server answers with an error, after the role and a dot, such as ``user.name``."""
     alternating_turns: bool = False
     """Whether turns of the user and of the model must alternate; consecutive ones are joined."""
     legacy_functions: bool = True
@@ -98,7 +98,7 @@ class DialectRules:
     tool_types: Mapping[str, str] = field(default_factory=dict)
     """Types of tools of Responses to the types that this server has for the same tools."""
     rejects_in_tools: frozenset[str] = frozenset()
-    """Fields of tools that the server answers with an error."""
+    """Fields of tools of Responses that the server answers with an error."""
     server_tools: frozenset[str] | None = None
     """The families of tools that the server runs, and the types of tools without a family, such as ``file_search``; None: as the format."""
     tool_modes: frozenset[ToolMode] = _ALL_MODES

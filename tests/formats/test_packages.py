@@ -23,13 +23,15 @@ FILES_OF_ONE_PACKAGE = {
     "encode_context": "generate_content: only here a result must have the name of its call",
     "item_ids": "responses: only OpenAI Responses requires an id with a prefix on each output item",
     "reasoning_control": "chat_completions: only its servers have different fields for the amount of reasoning",
-    "server_requests": "chat_completions: only its servers have different fields for reasoning and documents",
     "stream_calls": "generate_content: arguments of calls arrive in parts with a JSON path",
     "stream_items": "responses: only here a stream sends output items, with events for each step",
     "stream_reasoning": "chat_completions: reasoning is in three fields that repeat one another",
 }
 
-FILES_THAT_ONE_PACKAGE_LACKS = {"counts": "chat_completions: the vendor's server counts tokens in the format of Responses only"}
+FILES_THAT_ONE_PACKAGE_LACKS = {
+    "counts": "chat_completions: the vendor's server counts tokens in the format of Responses only",
+    "server_requests": "messages: its servers read the same fields",
+}
 
 DIFFERENCES: dict[str, dict[str, str]] = {
     "stream_decoder": {

@@ -43,7 +43,6 @@ from formatbridge.formats.format import (
 from formatbridge.formats.model_facts import facts_of
 from formatbridge.formats.shared.foreign_tokens import without_foreign_tokens
 from formatbridge.formats.shared.held_fields import drop_field
-from formatbridge.formats.shared.server_fields import add_missing_messages
 from formatbridge.formats.shared.token_authentication import check_response_tokens
 from formatbridge.formats.shared.tool_call_ids import with_unique_call_ids
 from formatbridge.formats.shared.tool_restoration import changes_tools, restore_tool_names
@@ -336,7 +335,7 @@ def convert_request(
         model = request.model or ""
         result, tools = encode_request_for(request, format_of_server, losses, options, facts)
         if format_of_server.dialect is not None:
-            result = add_missing_messages(result, format_of_server.dialect, losses)
+            result = format_of_server.server_requests.with_missing_messages(result, format_of_server.dialect, losses)
     if options.raise_on is not None:  # otherwise the report is resolved when it is read
         refuse_losses(losses, options)
     return ConvertedRequest(result, losses, (source_format, target_format), model, stream, tools)

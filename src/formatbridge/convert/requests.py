@@ -41,7 +41,7 @@ def encode_request_for(
     request, tools = adapt_tools(request, target_format.tool_rules, losses)
     body = target_format.encode_request(request, losses, options)
     if target_format.dialect is not None:
-        body = rename_for_server(body, target_format, losses)
+        body = rename_for_server(body, request, target_format, losses)
     return body, tools
 
 

@@ -16,7 +16,7 @@ from formatbridge.dialect import DialectRules
 from formatbridge.formats.format import CallerTool, FormatSpec
 from formatbridge.formats.model_facts import ModelFacts
 from formatbridge.formats.shared.foreign_tokens import Removed, original_pointer
-from formatbridge.formats.shared.server_fields import add_missing_messages, drop_unread_fields
+from formatbridge.formats.shared.server_fields import drop_unread_fields
 from formatbridge.formats.shared.server_rules import changes_configuration
 from formatbridge.jsontext.pointers import prefixes
 from formatbridge.jsontext.types import JsonObject
@@ -65,7 +65,7 @@ def same_request_for_server(
         for addition in noted.additions(adapted):
             losses.added(addition.path, addition.value, addition.why)
     if format_of_server.dialect is not None:
-        adapted = add_missing_messages(adapted, format_of_server.dialect, losses)
+        adapted = format.server_requests.with_missing_messages(adapted, format_of_server.dialect, losses)
     return adapted, tools
 
 
@@ -95,7 +95,7 @@ class _Adaptation:
         self._replaces_conversation = replaces_conversation
         self._raw, self._format, self._format_of_server, self._options, self._facts = raw, format, format_of_server, options, facts
         self._rules = format_of_server.dialect
-        self._reasoning_fields = format.server_requests.reasoning_fields if format.server_requests is not None else frozenset()
+        self._reasoning_fields = format.server_requests.reasoning_fields
         self._field = format.content_fields.get("request", "")
         self._noted = Ledger(raw, format.field_paths)
         origins = Origins(raw)
@@ -193,7 +193,7 @@ class _Adaptation:
         body: JsonObject = patch.apply(raw, _without_fields(self._common, settings), _without_fields(adapted, settings), "")
         patch.remove_moved()
         current = body
-        if rules is not None and not rules.legacy_functions and requests is not None:
+        if rules is not None and not rules.legacy_functions:
             current = requests.without_legacy_functions(body, adapted)
         if current is not body:
             patch.note_changes(raw, current, (raw.keys() | current.keys()) - {field})
@@ -207,14 +207,12 @@ class _Adaptation:
     def _with_settings_of_reasoning(self, before: JsonObject) -> JsonObject:
         """Return a body with the settings of reasoning that the server and the model accept."""
         requests, facts, fields = self._format.server_requests, self._facts, self._reasoning_fields
-        if requests is None:
-            return before
         unread = [*self._excluded_settings(), *(loss for loss in self._noted.losses if loss.code in _OF_TARGET)]
         is_invalid = bool(self._codes & _OF_REASONING) or any(self._is_of_reasoning(loss) for loss in unread)
         if self._rules is None:
             is_invalid = is_invalid or any(self._common.get(name) != self._for_server.get(name) for name in fields)
-        body = requests.settings(before, self._for_server, self._rules, is_invalid)
-        if facts is not None and facts.reasoning == "none":
+        body = requests.with_reasoning_settings(before, self._for_server, self._rules, is_invalid)
+        if facts is not None and facts.reasoning == "none" and fields:
             body = _without_fields(body, fields - {"chat_template_kwargs"})
         self._patch.note_changes(before, body, fields)
         return body
@@ -359,10 +357,7 @@ def _with_fields_of_server(
         # Most servers read both names of the token limit. Other names are those of single servers.
         if not group.isdisjoint(rules.names.values()) or "max_tokens" not in group:
             body = _with_server_field(body, for_server, group)
-    if format.server_requests is not None:
-        body = format.server_requests.messages(body, rules, losses)
-        body = format.server_requests.words(body, for_server, rules)
-    return body
+    return format.server_requests.with_server_fields(body, for_server, rules, losses)
 
 
 def _with_server_field(body: JsonObject, for_server: JsonObject, group: frozenset[str]) -> JsonObject:

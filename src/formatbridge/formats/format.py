@@ -81,21 +81,46 @@ class CallerTool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerRequests:
-    """How a request of a format gets the fields that one server reads, where the servers of the format read different ones.
+    """How a request of a format gets the fields that one server reads. A format overrides what differs between its servers.
 
-    The functions return a new request, or the same object if nothing changes. ``encoded``: the request as it is encoded for the server.
+    Each function returns a new request, or the same object if nothing changes. ``body``: a request of the format; ``encoded``: the request
+    as it is encoded for the server; ``rules``: the rules of the server; ``request``: the canonical request, for the report.
     """
 
-    reasoning_fields: frozenset[str]
+    reasoning_fields: frozenset[str] = frozenset()
     """The fields with settings of reasoning, of any server."""
-    settings: Callable[[JsonObject, JsonObject, DialectRules | None, bool], JsonObject]
-    """Of a request, the encoded one, the rules, and whether its settings are invalid: the request with settings that the server reads."""
-    messages: Callable[[JsonObject, DialectRules, Ledger], JsonObject]
-    """Of a request: the same with the reasoning and the documents of its messages where the server reads them."""
-    words: Callable[[JsonObject, JsonObject, DialectRules], JsonObject]
-    """Of a request and the encoded one: the request with the server's words for a tool choice and for log probabilities."""
-    without_legacy_functions: Callable[[JsonObject, JsonObject], JsonObject]
-    """Of a request and the encoded one: the request with tools and tool results in place of functions."""
+
+    def adapt_encoded(self, body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
+        """Return an encoded request with the fields of the server."""
+        del request, rules, losses
+        return body
+
+    def with_reasoning_settings(
+        self, body: JsonObject, encoded: JsonObject, rules: DialectRules | None, is_invalid: bool
+    ) -> JsonObject:
+        """Return the request with the settings of reasoning that the server reads. ``is_invalid``: those of the body are rejected."""
+        del encoded, rules, is_invalid
+        return body
+
+    def with_server_fields(self, body: JsonObject, encoded: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
+        """Return the request with words, reasoning and documents where the server reads them."""
+        del encoded, rules, losses
+        return body
+
+    def without_unread_values(self, body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
+        """Return the request without the values that the server does not read; note them."""
+        del request, rules, losses
+        return body
+
+    def without_legacy_functions(self, body: JsonObject, encoded: JsonObject) -> JsonObject:
+        """Return the request with tools and tool results in place of functions."""
+        del encoded
+        return body
+
+    def with_missing_messages(self, body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
+        """Return the request with the messages that the server requires between others. It comes last, because it moves messages."""
+        del rules, losses
+        return body
 
 
 @dataclass(slots=True)
@@ -350,8 +375,8 @@ class FormatSpec:
     """The rules of the server for which requests are written; None: any server of the format."""
     equivalent_fields: tuple[frozenset[str], ...] = ()
     """Groups of request fields that set the same on different servers."""
-    server_requests: ServerRequests | None = None
-    """How a request gets the fields that one server reads; None: every server of the format reads the same ones."""
+    server_requests: ServerRequests = ServerRequests()
+    """How a request gets the fields that one server reads; by default every server of the format reads the same ones."""
     reasoning_items: Mapping[str, str] = field(default_factory=dict)
     """Fields of a request with a list to the item that only a model that reasons accepts."""
     smallest_budget: int | None = None

@@ -217,6 +217,74 @@ def _values_of(message: JsonObject, field: str) -> list[tuple[str, Any]]:
     ]
 
 
+# Turns.
+
+
+def _with_prefill_field(messages: list[JsonObject], field: str, rules: DialectRules, losses: Ledger) -> list[JsonObject]:
+    """Return messages with a field in a final assistant message, unless it ends with tool calls, which no server continues."""
+    last = messages[-1]
+    if last.get("role") != "assistant" or last.get("tool_calls"):
+        return messages
+    why = f"{rules.server} requires it in a final assistant message"
+    return [*messages[:-1], last | {field: losses.added(f"/messages/{len(messages) - 1}/{field}", True, why)}]
+
+
+def _with_missing_messages(body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
+    """Return a body with an assistant message wherever the server requires one between a tool result and a message of the user."""
+    complete: list[JsonObject] = []
+    for message in body["messages"]:
+        if complete and complete[-1].get("role") == "tool" and message.get("role") in ("user", "system"):
+            at, between = len(complete), {"role": "assistant", "content": _ACKNOWLEDGEMENT}
+            losses.shift_additions("/messages", at)
+            losses.added(f"/messages/{at}", between, f"{rules.server} requires it between a tool result and a message of the user")
+            complete.append(between)
+        complete.append(message)
+    return body if len(complete) == len(body["messages"]) else body | {"messages": complete}
+
+
+_ACKNOWLEDGEMENT = "OK."
+"""The text of an assistant message that only a server requires. Mistral rejects an empty one."""
+
+
+def _joined_turns(messages: list[JsonObject]) -> list[JsonObject]:
+    """Join consecutive messages of the user, and of the model."""
+    joined: list[JsonObject] = []
+    for message in messages:
+        last = joined[-1] if joined else {}
+        if last.get("role") != message.get("role") or message.get("role") not in ("user", "assistant"):
+            joined.append(message)
+            continue
+        others = {
+            key: _joined_values(last[key], value)
+            for key, value in message.items()
+            if last.get(key) and key not in ("role", "content")
+        }
+        joined[-1] = last | message | {"content": [*_parts_of(last), *_parts_of(message)] or None} | others
+    return joined
+
+
+def _joined_values(first: Any, second: Any) -> Any:
+    """Join a field of two messages: calls, or texts of reasoning, between which is a blank line."""
+    if isinstance(first, list) and isinstance(second, list):
+        return [*first, *second]
+    return f"{first}\n\n{second}" if isinstance(first, str) and isinstance(second, str) else second or first
+
+
+def _parts_of(message: JsonObject) -> list[Any]:
+    content = message.get("content") or []
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+def _without_unread_fields(message: JsonObject, src: str, rules: DialectRules, losses: Ledger) -> JsonObject:
+    """Return a message without the fields that the server rejects in its role."""
+    unread = [key for key in message if f"{message.get('role')}.{key}" in rules.rejects_in_messages]
+    node = ir.Message("user", [], src)
+    for key in unread:
+        if message[key] is not None and (key != "refusal" or rules.refusals):  # a refusal has become a text
+            losses.dropped(node, key, "rejected_by_server", severity="info" if key == "name" else "lossy")
+    return {key: value for key, value in message.items() if key not in unread} if unread else message
+
+
 # Words and functions.
 
 
@@ -245,10 +313,49 @@ def _without_legacy_functions(body: JsonObject, encoded: JsonObject) -> JsonObje
     return kept | {key: encoded[key] for key in ("messages", "tools", "tool_choice") if key in encoded}
 
 
-SERVER_REQUESTS = ServerRequests(
-    reasoning_fields=CONFIG_FIELDS,
-    settings=_settings_for_server,
-    messages=_messages_for_server,
-    words=_words_for_server,
-    without_legacy_functions=_without_legacy_functions,
-)
+class _ServerRequests(ServerRequests):
+    def adapt_encoded(self, body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
+        del request
+        choice = body.get("tool_choice")
+        if rules.allowed_tools is False and isinstance(choice, dict) and choice.get("type") == "allowed_tools":
+            body["tool_choice"] = choice["allowed_tools"]["mode"]  # the tools that the list does not contain have been left out
+        # Together's ``logprobs`` is the number of alternatives, without a flag (recorded traffic).
+        if rules.counted_logprobs and body.get("logprobs") is True:
+            body["logprobs"] = body.pop("top_logprobs", 1)
+        if rules.reasoning_history is not None:
+            body = _messages_for_server(body, rules, losses)
+        if rules.prefill_field is not None and body.get("messages"):
+            body["messages"] = _with_prefill_field(body["messages"], rules.prefill_field, rules, losses)
+        if rules.alternating_turns and "messages" in body:
+            body["messages"] = _joined_turns(body["messages"])
+        return body
+
+    def with_reasoning_settings(
+        self, body: JsonObject, encoded: JsonObject, rules: DialectRules | None, is_invalid: bool
+    ) -> JsonObject:
+        return _settings_for_server(body, encoded, rules, is_invalid)
+
+    def with_server_fields(self, body: JsonObject, encoded: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
+        return _words_for_server(_messages_for_server(body, rules, losses), encoded, rules)
+
+    def without_unread_values(self, body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
+        if rules.counted_logprobs and body.get("logprobs") is False:
+            body = {key: value for key, value in body.items() if key != "logprobs"}
+        if rules.tiers is not None and body.get("service_tier") not in (None, *rules.tiers):
+            losses.dropped(request, "tier", "unsupported_by_server", severity="info")
+            body = {key: value for key, value in body.items() if key != "service_tier"}
+        if rules.rejects_in_messages:
+            messages = [
+                _without_unread_fields(each, f"/messages/{index}", rules, losses) for index, each in enumerate(body["messages"])
+            ]
+            body = body if messages == body["messages"] else body | {"messages": messages}
+        return body
+
+    def without_legacy_functions(self, body: JsonObject, encoded: JsonObject) -> JsonObject:
+        return _without_legacy_functions(body, encoded)
+
+    def with_missing_messages(self, body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
+        return body if rules.user_after_result else _with_missing_messages(body, rules, losses)
+
+
+SERVER_REQUESTS = _ServerRequests(reasoning_fields=CONFIG_FIELDS)

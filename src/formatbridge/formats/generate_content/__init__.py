@@ -22,6 +22,7 @@ from formatbridge.formats.generate_content.models import MODEL_LIST_KEYS, decode
 from formatbridge.formats.generate_content.recognition import DETECTION, event_text, recognizes_error, recognizes_event
 from formatbridge.formats.generate_content.request import decode_request, encode_request
 from formatbridge.formats.generate_content.response import FINISH, decode_response, encode_response, failure_of, mark_unfinished
+from formatbridge.formats.generate_content.server_requests import SERVER_REQUESTS
 from formatbridge.formats.generate_content.settings import SETTINGS
 from formatbridge.formats.generate_content.stream_decoder import StreamDecoder
 from formatbridge.formats.generate_content.stream_encoder import StreamEncoder
@@ -70,6 +71,7 @@ GENERATE_CONTENT = FormatSpec(
     encode_request=encode_request,
     settings=SETTINGS,
     tool_rules=_TOOL_RULES,
+    server_requests=SERVER_REQUESTS,
     smallest_budget=1,
     url_fields=frozenset({"model", "stream"}),
     decode_response=decode_response,

@@ -3,6 +3,7 @@
 Sources: the relay's specification, "POST /v1/messages"; the stable and beta types of Anthropic's SDK of 2026-11; recorded traffic.
 Both dated dialects have one decoder. That of 2023-06-01 has sampling parameters, the newer one has none.
 Only this package has ``beta_headers.py``: Anthropic's server requires headers for some fields of a body.
+Only this package has no ``server_requests``, because its servers read the same fields.
 """
 
 from __future__ import annotations

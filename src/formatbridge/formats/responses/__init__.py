@@ -22,6 +22,7 @@ from formatbridge.formats.responses.models import decode_models, encode_models
 from formatbridge.formats.responses.recognition import DETECTION, event_text, recognizes_error, recognizes_event
 from formatbridge.formats.responses.request import decode_request, encode_request
 from formatbridge.formats.responses.response import FINISH, decode_response, encode_response, failure_of, mark_unfinished
+from formatbridge.formats.responses.server_requests import SERVER_REQUESTS
 from formatbridge.formats.responses.settings import ENCRYPTED_CONTENT, SETTINGS
 from formatbridge.formats.responses.stream_decoder import StreamDecoder
 from formatbridge.formats.responses.stream_encoder import StreamEncoder
@@ -78,6 +79,7 @@ RESPONSES = FormatSpec(
     encode_request=encode_request,
     settings=SETTINGS,
     tool_rules=_TOOL_RULES,
+    server_requests=SERVER_REQUESTS,
     decode_response=decode_response,
     encode_response=encode_response,
     finish_reasons=FINISH,

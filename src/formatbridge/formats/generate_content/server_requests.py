@@ -1,0 +1,53 @@
+"""A request of this format in the fields that one server reads: those of the Gemini API, or of Vertex AI."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from formatbridge import ir
+from formatbridge.dialect import DialectRules
+from formatbridge.formats.format import ServerRequests
+from formatbridge.formats.generate_content.tools import COMBINATION_FLAG
+from formatbridge.jsontext.pointers import camel_and_snake
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
+
+
+def _without_call_ids(content: JsonObject) -> JsonObject:
+    """Return a content without the ids of calls and results, which the server matches by name and order."""
+    parts = [
+        {key: _without_id(value) if key in _CALLS else value for key, value in part.items()} for part in content.get("parts") or ()
+    ]
+    return content | {"parts": parts} if parts else content
+
+
+def _without_id(call: Any) -> Any:
+    return {key: value for key, value in call.items() if key != "id"} if isinstance(call, dict) else call
+
+
+_CALLS = frozenset({"functionCall", "functionResponse"})
+
+
+def _without_combination_flag(body: JsonObject, request: ir.Request, losses: Ledger) -> JsonObject:
+    """Return a request without the flag for the combination of functions with tools that the server runs."""
+    name = next((key for key in camel_and_snake("toolConfig") if isinstance(body.get(key), dict)), None)
+    config = body[name] if name is not None else {}
+    flag = next((key for key in camel_and_snake(COMBINATION_FLAG) if key in config), None)
+    if name is None or flag is None:
+        return body
+    if config[flag]:
+        losses.dropped(request, f"{name}/{flag}")
+    kept = {key: value for key, value in config.items() if key != flag}
+    return {key: value for key, value in body.items() if key != name} | ({name: kept} if kept else {})
+
+
+class _ServerRequests(ServerRequests):
+    def adapt_encoded(self, body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
+        del request, losses
+        return body if rules.call_ids else body | {"contents": [_without_call_ids(content) for content in body["contents"]]}
+
+    def without_unread_values(self, body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
+        return body if rules.tool_combination_flag else _without_combination_flag(body, request, losses)
+
+
+SERVER_REQUESTS = _ServerRequests()

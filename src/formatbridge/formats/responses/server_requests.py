@@ -1,0 +1,53 @@
+"""A request of this format in the fields that one server reads: the types of its items and of its tools."""
+
+from __future__ import annotations
+
+from formatbridge import ir
+from formatbridge.dialect import DialectRules
+from formatbridge.formats.format import ServerRequests
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.ledger import Ledger
+
+
+def _items_of_server(items: list[JsonObject], types: frozenset[str], losses: Ledger) -> list[JsonObject]:
+    """Return the items that the server reads. One without a type is a message, or a reference if it has no role."""
+    kept = []
+    for index, item in enumerate(items):
+        kind = item.get("type") or ("message" if "role" in item else "item_reference")
+        if kind in types:
+            kept.append(item)
+        else:
+            losses.dropped(ir.Opaque(format="responses", raw=item, src=f"/input/{index}"), code="unsupported_by_server")
+    return items if len(kept) == len(items) else kept
+
+
+def _with_tools_of_server(body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
+    """Return a request whose tools have the types of the server, without the fields that it rejects."""
+    tools = [_adapt_tool(tool, f"/tools/{index}", rules, losses) for index, tool in enumerate(body.get("tools") or ())]
+    choice = body.get("tool_choice")
+    changed: JsonObject = {"tools": tools} if tools and tools != body["tools"] else {}
+    if isinstance(choice, dict) and choice.get("type") in rules.tool_types:
+        changed["tool_choice"] = choice | {"type": rules.tool_types[choice["type"]]}
+    return body | changed if changed else body
+
+
+def _adapt_tool(tool: JsonObject, src: str, rules: DialectRules, losses: Ledger) -> JsonObject:
+    unread = tool.keys() & rules.rejects_in_tools
+    if unread:
+        losses.extras(ir.HostedTool(family="other", kind="", src=src, extra={key: tool[key] for key in unread}))
+    tool = {key: value for key, value in tool.items() if key not in unread} if unread else tool
+    kind = rules.tool_types.get(tool.get("type", ""))
+    return tool if kind is None else tool | {"type": kind}
+
+
+class _ServerRequests(ServerRequests):
+    def without_unread_values(self, body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
+        del request
+        if rules.rejects_in_tools or rules.tool_types:
+            body = _with_tools_of_server(body, rules, losses)
+        if rules.item_types is not None and isinstance(body.get("input"), list):
+            body = body | {"input": _items_of_server(body["input"], rules.item_types, losses)}
+        return body
+
+
+SERVER_REQUESTS = _ServerRequests()
