@@ -288,6 +288,14 @@ def _without_unread_fields(message: JsonObject, src: str, rules: DialectRules, l
 # Words and functions.
 
 
+def _with_tier_of_server(body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
+    """Return a request without a tier that the server does not have."""
+    if rules.tiers is None or body.get("service_tier") in (None, *rules.tiers):
+        return body
+    losses.dropped(request, "tier", "unsupported_by_server", severity="info")
+    return {key: value for key, value in body.items() if key != "service_tier"}
+
+
 def _words_for_server(body: JsonObject, encoded: JsonObject, rules: DialectRules) -> JsonObject:
     """Return a request with the server's word for a tool choice, and with its fields for log probabilities."""
     if not rules.counted_logprobs and type(body.get("logprobs")) is int:  # the number of alternatives, as Together has it
@@ -315,20 +323,20 @@ def _without_legacy_functions(body: JsonObject, encoded: JsonObject) -> JsonObje
 
 class _ServerRequests(ServerRequests):
     def adapt_encoded(self, body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
-        del request
         choice = body.get("tool_choice")
+        # Tools that the list of allowed tools does not contain have been left out.
         if rules.allowed_tools is False and isinstance(choice, dict) and choice.get("type") == "allowed_tools":
-            body["tool_choice"] = choice["allowed_tools"]["mode"]  # the tools that the list does not contain have been left out
+            body = body | {"tool_choice": choice["allowed_tools"]["mode"]}
         # Together's ``logprobs`` is the number of alternatives, without a flag (recorded traffic).
         if rules.counted_logprobs and body.get("logprobs") is True:
-            body["logprobs"] = body.pop("top_logprobs", 1)
+            others = {key: value for key, value in body.items() if key != "top_logprobs"}
+            body = others | {"logprobs": body.get("top_logprobs", 1)}
+        body = _with_tier_of_server(body, request, rules, losses)
         if rules.reasoning_history is not None:
             body = _messages_for_server(body, rules, losses)
-        if rules.prefill_field is not None and body.get("messages"):
-            body["messages"] = _with_prefill_field(body["messages"], rules.prefill_field, rules, losses)
-        if rules.alternating_turns and "messages" in body:
-            body["messages"] = _joined_turns(body["messages"])
-        return body
+        if rules.prefill_field is not None and body["messages"]:
+            body = body | {"messages": _with_prefill_field(body["messages"], rules.prefill_field, rules, losses)}
+        return body | {"messages": _joined_turns(body["messages"])} if rules.alternating_turns else body
 
     def with_reasoning_settings(
         self, body: JsonObject, encoded: JsonObject, rules: DialectRules | None, is_invalid: bool
@@ -341,9 +349,7 @@ class _ServerRequests(ServerRequests):
     def without_unread_values(self, body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
         if rules.counted_logprobs and body.get("logprobs") is False:
             body = {key: value for key, value in body.items() if key != "logprobs"}
-        if rules.tiers is not None and body.get("service_tier") not in (None, *rules.tiers):
-            losses.dropped(request, "tier", "unsupported_by_server", severity="info")
-            body = {key: value for key, value in body.items() if key != "service_tier"}
+        body = _with_tier_of_server(body, request, rules, losses)
         if rules.rejects_in_messages:
             messages = [
                 _without_unread_fields(each, f"/messages/{index}", rules, losses) for index, each in enumerate(body["messages"])

@@ -169,10 +169,6 @@ def _encode_tier(request: ir.Request, tier: str, losses: Ledger) -> JsonObject:
     if value is None:
         losses.dropped(request, "tier")
         return {}
-    rules = losses.dialect
-    if rules is not None and rules.tiers is not None and value not in rules.tiers:
-        losses.dropped(request, "tier", "unsupported_by_server", severity="info")
-        return {}
     return {"service_tier": value}
 
 
