@@ -12,7 +12,16 @@ from itertools import groupby
 from typing import Annotated, Any, ClassVar, Literal
 
 from formatbridge import ir
-from formatbridge.formats.format import Context, DetectionRule, Endpoint, EndReason, FormatSpec, ModelListing, ToolRules
+from formatbridge.formats.format import (
+    Context,
+    DetectionRule,
+    Endpoint,
+    EndReason,
+    FormatSpec,
+    ItemIdentity,
+    ModelListing,
+    ToolRules,
+)
 from formatbridge.formats.shared.errors import KIND_FIELDS, classify, kept_status
 from formatbridge.formats.shared.held_fields import Holds, drop_field, unheld_fields
 from formatbridge.formats.shared.reasoning_tokens import decode_token, encode_token, is_carried, native_token
@@ -613,6 +622,7 @@ LINES = FormatSpec(
     encode_request=encode_request,
     settings=_SETTINGS,
     tool_rules=ToolRules(name=re.compile(r"[A-Za-z0-9_-]+"), longest_name=64),
+    item_identity=ItemIdentity(role="by", type="kind", words=frozenset({"by", "kind"}), call_ids=("id",)),
     decode_response=decode_response,
     encode_response=encode_response,
     finish_reasons=_FINISH,

@@ -284,3 +284,18 @@ def test_the_page_on_formats_runs_as_written() -> None:
 
     for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
         exec(block, {})
+
+
+def test_a_request_for_a_server_keeps_its_unknown_fields() -> None:
+    """The format names the fields by which the items of the caller are recognized: ``by``, ``kind`` and ``id``."""
+    server = fb.Dialect("mine", {"lines": fb.DialectRules(server="Mine", most_tools=1, call_id_length=9)})
+    call, result = CALL | {"color": "red"}, {"by": "tool", "kind": "result", "text": "sunny", "id": "c1", "color": "blue"}
+    tools = [{"name": "get_time", "accepts": {}}, *REQUEST["tools"]]
+
+    body = fb.convert_request(
+        REQUEST | {"lines": [LINE, call, result], "tools": tools}, source=LINES, target=fb.Target(LINES, dialect=server)
+    ).body
+
+    assert [line.get("color") for line in body["lines"]] == [None, "red", "blue"]
+    assert body["lines"][1]["id"] == body["lines"][2]["id"] != "c1"
+    assert [tool["name"] for tool in body["tools"]] == ["get_time"]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
 from formatbridge.convert.origins import Origins
+from formatbridge.formats.format import ItemIdentity
 from formatbridge.jsontext.codec import dumps
-from formatbridge.jsontext.pointers import to_snake
+from formatbridge.jsontext.pointers import to_snake, value_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +45,9 @@ def aligned(raw: list[Any], before: list[Any], after: list[Any], path: str, orig
     """
     sources = [origins.indexes(item, path) for item in before]
     targets = [origins.indexes(item, path) for item in after]
-    label = _tool_label if path == "/tools" else _kind
-    others = _Others(raw, before, after, label)
+    identity = origins.identity
+    is_tools = path[1:] in identity.tool_lists
+    others = _Others(raw, before, after, identity, is_tools)
     if not others.link(sources, targets):
         return None
     groups = _groups(len(raw), sources, targets)
@@ -76,8 +78,9 @@ def _is_rearranged(groups: list[_Group]) -> bool:
 class _Others:
     """Matches items that have no text in common: the caller's items without a kept text, and items that only the encoder wrote."""
 
-    def __init__(self, raw: list[Any], before: list[Any], after: list[Any], label: Callable[[Any], Hashable]) -> None:
-        self._raw, self._before, self._after, self._label = raw, before, after, label
+    def __init__(self, raw: list[Any], before: list[Any], after: list[Any], identity: ItemIdentity, is_tools: bool) -> None:
+        self._raw, self._before, self._after, self._identity, self._is_tools = raw, before, after, identity, is_tools
+        self._label, self._call = partial(_tool_label if is_tools else _kind, identity=identity), partial(_call, identity=identity)
         self.new: set[int] = set()
         """The indexes of the items for the server that are new."""
 
@@ -86,11 +89,15 @@ class _Others:
         known = {index for indexes in (*sources, *targets) for index in indexes}
         raw = [index for index in range(len(self._raw)) if index not in known]
         # A result may be an item of another kind, which has its call in common with the one of the caller.
-        for common in (_call, self._label):
+        for common in (self._call, self._label):
             of_raw = _grouped(self._raw, (index for index in raw if not any(index in indexes for indexes in sources)), common)
             of_before = _grouped(self._before, (index for index, indexes in enumerate(sources) if not indexes), common)
-            for key in of_raw.keys() & of_before.keys() - ({None} if common is _call else set()):
-                pairs = _paired([self._raw[index] for index in of_raw[key]], [self._before[index] for index in of_before[key]])
+            for key in of_raw.keys() & of_before.keys() - ({None} if common is self._call else set()):
+                pairs = _paired(
+                    [self._raw[index] for index in of_raw[key]],
+                    [self._before[index] for index in of_before[key]],
+                    self._identity.words,
+                )
                 if pairs is None:
                     return False
                 for index, source in pairs:
@@ -103,7 +110,7 @@ class _Others:
             for index, source in links.items():
                 targets[index] = set(sources[source])
             self.new.update(index for index in indexes if index not in links)
-        if self._label is _tool_label:
+        if self._is_tools:
             self._link_renamed(sources, targets)
         return True
 
@@ -118,7 +125,7 @@ class _Others:
         links = {index: rest[text].pop(0) for index, text in texts.items() if rest.get(text)}
         unequal = [index for index in indexes if index not in links]
         others = [source for source in sources if source not in links.values()]
-        pairs = _paired([self._after[each] for each in unequal], [self._before[each] for each in others])
+        pairs = _paired([self._after[each] for each in unequal], [self._before[each] for each in others], self._identity.words)
         return links | {unequal[index]: others[source] for index, source in pairs or ()}
 
     def _link_renamed(self, sources: list[set[int]], targets: list[set[int]]) -> None:
@@ -126,7 +133,10 @@ class _Others:
         written = {index for indexes in targets for index in indexes}
         rest = [index for index, indexes in enumerate(sources) if indexes and indexes.isdisjoint(written)]
         new = sorted(self.new)
-        if len(new) == len(rest) and [_kind(self._after[each]) for each in new] == [_kind(self._before[each]) for each in rest]:
+        kinds = [
+            [_kind(items[index], self._identity) for index in each] for items, each in ((self._after, new), (self._before, rest))
+        ]
+        if kinds[0] == kinds[1]:
             for index, source in zip(new, rest, strict=True):
                 targets[index] = set(sources[source])
                 self.new.discard(index)
@@ -140,11 +150,11 @@ def _grouped(items: list[Any], indexes: Iterable[int], label: Callable[[Any], Ha
     return result
 
 
-def _paired(items: list[Any], others: list[Any]) -> list[tuple[int, int]] | None:
+def _paired(items: list[Any], others: list[Any], words: frozenset[str]) -> list[tuple[int, int]] | None:
     """Pair the indexes of the same items of two lists, in order; None if an item could match several."""
     if len(items) == len(others):
         return [(index, index) for index in range(len(items))]
-    values, of_others = ([{*map(repr, _values(item))} for item in each] for each in (items, others))
+    values, of_others = ([{*map(repr, _values(item, words))} for item in each] for each in (items, others))
     pairs: list[tuple[int, int]] = []
     for index, present in enumerate(values):
         last = pairs[-1][1] if pairs else -1
@@ -164,11 +174,12 @@ def _may_be_written(items: list[Any], before: list[Any], origins: Origins) -> bo
 
     It has if all texts and numbers of the item are in the encoding, or one text is in a text that the encoder has created from others.
     """
-    numbers = {value for item in before for value in _values(item) if not isinstance(value, str)}
-    text = "\n".join(value for item in before for value in _values(item) if isinstance(value, str))
+    words = origins.identity.words
+    numbers = {value for item in before for value in _values(item, words) if not isinstance(value, str)}
+    text = "\n".join(value for item in before for value in _values(item, words) if isinstance(value, str))
     created = "\n".join(origins.texts(before, is_known=False))
     for item in items:
-        values = [*_values(item)]
+        values = [*_values(item, words)]
         if values and all(value in text if isinstance(value, str) else value in numbers for value in values):
             return True
         if any(each in created for is_known in (False, True) for each in origins.texts(item, is_known=is_known)):
@@ -176,15 +187,15 @@ def _may_be_written(items: list[Any], before: list[Any], origins: Origins) -> bo
     return False
 
 
-def _values(value: Any) -> Iterator[Any]:
-    """Yield the texts and numbers of a value, but for roles, types and states."""
+def _values(value: Any, words: frozenset[str]) -> Iterator[Any]:
+    """Yield the texts and numbers of a value, but for those in fields with words of the format."""
     if isinstance(value, dict):
         for key, member in value.items():
-            if key not in ("role", "type", "status", "detail"):
-                yield from _values(member)
+            if key not in words:
+                yield from _values(member, words)
     elif isinstance(value, list):
         for member in value:
-            yield from _values(member)
+            yield from _values(member, words)
     elif value not in (None, "", True, False):
         yield value
 
@@ -215,20 +226,19 @@ def _placed(
     group: _Group, raw: list[Any], before: list[Any], after: list[Any], path: str, origins: Origins
 ) -> list[tuple[int, Item]]:
     """Return the items of a group to send, each with the index of the caller's item that it replaces."""
-    first, at = group.raw[0], group.after[0]
+    first, at, identity = group.raw[0], group.after[0], origins.identity
     old, new = [before[index] for index in group.before], [after[index] for index in group.after]
     added = _replaced(group, after)
-    is_converted = any(_kind(raw[source]) != _kind(item) for source in group.raw for item in old)
+    is_converted = not all(_is_same_kind(raw[source], item, identity) for source in group.raw for item in old)
     if dumps(old) == dumps(new):
-        is_legacy = all(_role(raw[source]) == "function" for source in group.raw)  # its call is a legacy one as well
-        return added if is_converted and not is_legacy else [(source, Item(source, at)) for source in group.raw]
+        return added if is_converted else [(source, Item(source, at)) for source in group.raw]
     if len(group.raw) == 1 and len(old) > 1 and new:  # the encoder has split an item
         old, new = _rejoined(old), _rejoined(new)
         added = added if len(new) > 1 else []
     if is_converted:
         return added
     if not old:  # the encoder writes it for this server only
-        is_same = len(group.raw) == len(new) == 1 and _kind(raw[first]) == _kind(new[0])
+        is_same = len(group.raw) == len(new) == 1 and _is_same_kind(raw[first], new[0], identity)
         return [(first, Item(first, at))] if is_same else added
     if len(old) == 1 and len(group.raw) == 1:
         return [(first, Item(first, at, old[0], new[0])), *added[1:]]
@@ -309,48 +319,42 @@ def moved_indexes(indexes: list[int]) -> set[int]:
     return {index for index, high, low in zip(indexes, greatest, smallest, strict=True) if index < high or index > low}
 
 
-def _tool_label(tool: Any) -> Hashable:
+def _tool_label(tool: Any, identity: ItemIdentity) -> Hashable:
     """Return the name of a tool, or the kind of one without a name."""
-    # {"type": "function", "function": {"name": "f"}}, {"type": "mcp", "server_label": "docs"},
-    # {"functionDeclarations": [{"name": "f"}]}, {"name": "f", "input_schema": {...}}
-    if not isinstance(tool, dict):
-        return None
-    function = tool.get("function") or tool.get("custom")
-    name = tool.get("name") or tool.get("server_label") or (function.get("name") if isinstance(function, dict) else None)
-    return name if isinstance(name, str) else _kind(tool)
+    names = (value_at(tool, tuple(place.split("/"))) for place in identity.tool_names)
+    return next((name for name in names if isinstance(name, str)), None) or _kind(tool, identity)
 
 
-def _role(item: Any) -> str | None:
-    """Return the role of a message. Each server has one of two roles for instructions."""
-    role = item.get("role") if isinstance(item, dict) else None
-    if isinstance(item, dict) and "parts" in item and role in (None, "function"):
-        return "user"  # Gemini's default, and its older role for results of functions
-    return ("system" if role == "developer" else role) if isinstance(role, str) else None
-
-
-def _kind(item: Any) -> Hashable:
+def _kind(item: Any, identity: ItemIdentity) -> Hashable:
     """Return what distinguishes an item of a list from its neighbours."""
     if not isinstance(item, dict):
         return None
-    role, kind = item.get("role"), item.get("type")
-    # ``message`` is the default of Responses, and ``custom`` that of the tools of Messages.
-    if kind == "message" or (kind == "custom" and "input_schema" in item):
+    role, kind = item.get(identity.role), item.get(identity.type)
+    if isinstance(kind, str) and kind in identity.default_types:
         kind = None
     # Gemini: {"googleSearch": {}}, or "google_search"; {"functionCall": {...}, "thoughtSignature": ""}
-    if role is None and kind is None and "parts" not in item:
+    if role is None and identity.content in item:
+        role = identity.default_role
+    if role is None and kind is None:
         return to_snake(next((key for key, value in item.items() if isinstance(value, dict)), next(iter(item), "")))
-    # The encoder writes another variant of the types of tools that a server runs.
-    return _role(item), _VARIANT.sub("", kind) if isinstance(kind, str) else None, _call(item)
+    role = identity.same_roles.get(role, role) if isinstance(role, str) else None
+    kind = kind if isinstance(kind, str) else None
+    if kind is not None and identity.type_variant is not None:
+        kind = identity.type_variant.sub("", kind)
+    return role, kind, _call(item, identity)
 
 
-def _call(item: Any) -> str | None:
+def _is_same_kind(raw: Any, item: Any, identity: ItemIdentity) -> bool:
+    """Return whether an item of the caller is of the kind that the encoder writes. Legacy results have no id of a call."""
+    if isinstance(raw, dict) and isinstance(item, dict) and _call(raw, identity) is None:
+        item = {key: value for key, value in item.items() if key not in identity.call_ids}
+    return bool(_kind(raw, identity) == _kind(item, identity))
+
+
+def _call(item: Any, identity: ItemIdentity) -> str | None:
     """Return the id of the call to which an item belongs."""
-    ids = [item.get(key) for key in ("tool_call_id", "call_id", "tool_use_id")] if isinstance(item, dict) else []
+    ids = [item.get(key) for key in identity.call_ids] if isinstance(item, dict) else []
     return next((id for id in ids if isinstance(id, str)), None)
-
-
-_VARIANT = re.compile(r"(_preview|_bm25|_regex)?(_\d{8}|_\d{4}_\d{2}_\d{2})?$")
-"""The variant in the type of a tool: ``web_search_20260318``, ``web_search_preview_2025_03_11``, ``tool_search_tool_bm25``."""
 
 
 def covers(raw: Any, value: Any) -> bool:

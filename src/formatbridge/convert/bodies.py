@@ -425,7 +425,7 @@ def with_caller_tools(
     """Return an answer of the caller's format whose tool calls are those of the caller's tools. All else stays as the server wrote it."""
     if context is None or not changes_tools(context):
         return body
-    answer, noted, patch = decode(), Ledger(body, format.field_paths), Patch(body, format, Origins(body))
+    answer, noted, patch = decode(), Ledger(body, format.field_paths), Patch(body, format, Origins(body, format.item_identity))
     restored = restore_tool_names(answer, context, noted)
     before, after = (format.encode_response(each, null_ledger(), options, context) for each in (answer, restored))
     result: JsonObject = patch.apply(body, before, after, "")

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from formatbridge.formats.format import ItemIdentity
 from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject
 
 _LONG = 256
 """Length in characters from which a text is copied only if its object occurs a second time."""
-_WITHOUT_ORIGIN = frozenset({"type", "role", "status", "detail", "name", "id", "call_id", "tool_call_id", "tool_use_id"})
-"""Keys whose texts are the words of a format, which the encoder writes too, or names and ids of calls, which results repeat."""
 
 
 class Origins:
@@ -21,7 +20,10 @@ class Origins:
     Texts of one character have no origin, because Python has one object for each of them.
     """
 
-    def __init__(self, raw: JsonObject) -> None:
+    def __init__(self, raw: JsonObject, identity: ItemIdentity) -> None:
+        self.identity = identity
+        """The fields by which the items of lists are recognized."""
+        self._without_origin = identity.words.union(("name", "id"), identity.call_ids)  # results repeat the names and ids of calls
         self._pointers: dict[int, str] = {}
         self.body: JsonObject = self._copied(raw, "")
         """The body of the caller, to decode."""
@@ -29,7 +31,7 @@ class Origins:
     def _copied(self, value: Any, pointer: str) -> Any:
         if isinstance(value, dict):
             return {
-                key: member if key in _WITHOUT_ORIGIN else self._copied(member, f"{pointer}/{escape(key)}")
+                key: member if key in self._without_origin else self._copied(member, f"{pointer}/{escape(key)}")
                 for key, member in value.items()
             }
         if isinstance(value, list):
@@ -50,7 +52,7 @@ class Origins:
         """Yield the texts of a value that have an origin, or those that could have one and have none."""
         if isinstance(value, dict):
             for key, member in value.items():
-                if key not in _WITHOUT_ORIGIN:
+                if key not in self._without_origin:
                     yield from self.texts(member, is_known=is_known)
         elif isinstance(value, list):
             for item in value:

@@ -98,7 +98,7 @@ class _Adaptation:
         self._reasoning_fields = format.server_requests.reasoning_fields
         self._field = format.content_fields.get("request", "")
         self._noted = Ledger(raw, format.field_paths)
-        origins = Origins(raw)
+        origins = Origins(raw, format.item_identity)
         self._patch = Patch(raw, format, origins)
         self._request = format.decode_request(
             check(origins.body, format, "request"), model=raw.get("model"), stream=bool(raw.get("stream"))
@@ -124,7 +124,7 @@ class _Adaptation:
         changes = self._patch.changes
         changes.remove(loss.path for loss in unread if loss.path and not self._patch.concerns(loss.path))
         changes.remove([*self._nested_fields(losses), *self._items_of_reasoning(losses)])
-        body, before = _changed(self._with_changed_settings(body), changes), changes.apply(self._raw)
+        body, before = _changed(self._with_changed_settings(body), changes, self._format), changes.apply(self._raw)
         noted = Ledger(before, self._format.field_paths)
         noted.dialect = rules
         if rules is not None:  # after the removal of values, because this moves parts of messages
@@ -202,7 +202,7 @@ class _Adaptation:
             body = body | {key: patch.replace(f"/{key}", adapted[key]) for key in (field, "tools") if key in adapted}
         elif _replaces_conversation(self._request, rules, self._common, self._for_server):
             body = body | {field: patch.replace(f"/{field}", adapted[field])}
-        return _with_moved_values(body, raw, self._format, (self._common, self._for_server), patch, self._options)
+        return _with_moved_values(body, raw, self._request, self._format, (self._common, self._for_server), patch, self._options)
 
     def _with_settings_of_reasoning(self, before: JsonObject) -> JsonObject:
         """Return a body with the settings of reasoning that the server and the model accept."""
@@ -231,11 +231,12 @@ class _Adaptation:
         """Return a body without a tool choice that the encoder leaves out because there is no tool."""
         needless = {
             key
-            for key, tools in _ONLY_WITH.items()
+            for key, tools in self._format.only_with_tools.items()
             if body.get(key) not in (None, "none") and not body.get(tools) and key not in self._for_server
         }
-        needless -= {"tool_choice", "parallel_tool_calls"} if any(message.tools for message in self._request.messages) else set()
-        return _without_fields(body, frozenset(needless)) if needless else body
+        # A message may add tools, too.
+        is_needless = needless and not any(message.tools for message in self._request.messages)
+        return _without_fields(body, frozenset(needless)) if is_needless else body
 
     def _with_one_limit(self, body: JsonObject, losses: Ledger) -> JsonObject:
         """Return a body whose only limit of output tokens is the one that was lowered for the model."""
@@ -323,7 +324,13 @@ def _replaces_conversation(request: ir.Request, rules: DialectRules | None, comm
 
 
 def _with_moved_values(
-    body: JsonObject, raw: JsonObject, format: FormatSpec, encoded: tuple[JsonObject, JsonObject], patch: Patch, options: Options
+    body: JsonObject,
+    raw: JsonObject,
+    request: ir.Request,
+    format: FormatSpec,
+    encoded: tuple[JsonObject, JsonObject],
+    patch: Patch,
+    options: Options,
 ) -> JsonObject:
     """Return a body without a difference between a replaced conversation and its other fields.
 
@@ -334,7 +341,8 @@ def _with_moved_values(
     if not patch.replaces(f"/{field}"):
         return body
     common, for_server = encoded
-    rest = raw | {field: [item for item in raw[field] if isinstance(item, dict) and item.get("role") == "user"][:1]}
+    items = [resolve(raw, "/".join(message.src.split("/")[:3]))[1] for message in request.messages if message.role == "user"]
+    rest = raw | {field: [item for item in items[:1] if isinstance(item, dict)]}
     request = format.decode_request(check(rest, format, "request"), model=raw.get("model"), stream=bool(raw.get("stream")))
     alone, _ = encode_request_for(request, format, null_ledger(), options)
     moved = [
@@ -370,16 +378,12 @@ def _with_server_field(body: JsonObject, for_server: JsonObject, group: frozense
     return kept | {key: for_server[key] for key in for_server if key in expected}
 
 
-def _changed(body: JsonObject, changes: BodyChanges) -> JsonObject:
+def _changed(body: JsonObject, changes: BodyChanges, format: FormatSpec) -> JsonObject:
     """Return a body with some changes, without lists of tools that become empty and what servers reject without them."""
     before, body = body, changes.apply(body)
-    emptied = {key for key in ("tools", "functions") if body.get(key) == [] and before[key]}
-    needless = emptied | {key for key, list_of_tools in _ONLY_WITH.items() if list_of_tools in emptied}
+    emptied = {key for key in format.item_identity.tool_lists if body.get(key) == [] and before[key]}
+    needless = emptied | {key for key, list_of_tools in format.only_with_tools.items() if list_of_tools in emptied}
     return {key: value for key, value in body.items() if key not in needless} if needless else body
-
-
-_ONLY_WITH = {"function_call": "functions", "tool_choice": "tools", "parallel_tool_calls": "tools"}
-"""Fields to the list of tools without which servers reject them."""
 
 
 def _matches(value: Any, steps: list[str], path: str, format: FormatSpec) -> Iterator[str]:

@@ -80,6 +80,37 @@ class CallerTool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ItemIdentity:
+    """The fields by which items of lists are recognized when a request for one server stays in its format.
+
+    The encoder writes such a request twice, for any server and for this one. Its items are aligned with those of the caller.
+    """
+
+    role: str = "role"
+    """The field with the role of an item."""
+    type: str = "type"
+    """The field with the type of an item."""
+    words: frozenset[str] = frozenset({"type", "role", "status", "detail"})
+    """Fields whose texts are words of the format, which its encoder writes too."""
+    call_ids: tuple[str, ...] = ()
+    """The fields with the id of the call to which an item belongs."""
+    same_roles: Mapping[str, str] = field(default_factory=dict)
+    """Roles to another role that some servers have in place of them."""
+    content: str = "content"
+    """The field with the parts of a message."""
+    default_role: str | None = None
+    """The role of a message without one; None: every message has a role."""
+    default_types: frozenset[str] = frozenset()
+    """Types that an item may leave out."""
+    type_variant: re.Pattern[str] | None = None
+    """The end of a type that an encoder may write in another variant, such as a date; None: types have no variants."""
+    tool_lists: frozenset[str] = frozenset({"tools"})
+    """The fields of a request with a list of tools."""
+    tool_names: tuple[str, ...] = ("name",)
+    """Where a tool has its name, as keys joined by slashes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServerRequests:
     """How a request of a format gets the fields that one server reads. A format overrides what differs between its servers.
 
@@ -375,6 +406,10 @@ class FormatSpec:
     """The rules of the server for which requests are written; None: any server of the format."""
     equivalent_fields: tuple[frozenset[str], ...] = ()
     """Groups of request fields that set the same on different servers."""
+    item_identity: ItemIdentity = ItemIdentity()
+    """The fields by which the items of lists are recognized."""
+    only_with_tools: Mapping[str, str] = field(default_factory=dict)
+    """Fields of a request to the list of tools without which servers reject them."""
     server_requests: ServerRequests = ServerRequests()
     """How a request gets the fields that one server reads; by default every server of the format reads the same ones."""
     reasoning_items: Mapping[str, str] = field(default_factory=dict)

@@ -24,7 +24,7 @@ from formatbridge.formats.chat_completions.settings import SETTINGS
 from formatbridge.formats.chat_completions.stream_decoder import StreamDecoder
 from formatbridge.formats.chat_completions.stream_encoder import StreamEncoder
 from formatbridge.formats.chat_completions.stream_fold import fold_stream, response_path, unfold_stream
-from formatbridge.formats.format import Endpoint, FormatSpec, ModelListing, SdkFacts, TelemetryFacts, ToolRules
+from formatbridge.formats.format import Endpoint, FormatSpec, ItemIdentity, ModelListing, SdkFacts, TelemetryFacts, ToolRules
 from formatbridge.streaming.sse import encode_event
 
 _TELEMETRY = TelemetryFacts(
@@ -62,6 +62,13 @@ CHAT_COMPLETIONS = FormatSpec(
     encode_request=encode_request,
     settings=SETTINGS,
     tool_rules=_TOOL_RULES,
+    item_identity=ItemIdentity(
+        call_ids=("tool_call_id",),
+        same_roles={"developer": "system", "function": "tool"},
+        tool_lists=frozenset({"tools", "functions"}),
+        tool_names=("function/name", "custom/name", "name"),
+    ),
+    only_with_tools={"tool_choice": "tools", "parallel_tool_calls": "tools", "function_call": "functions"},
     equivalent_fields=(frozenset({"max_tokens", "max_completion_tokens"}), frozenset({"seed", "random_seed"})),
     server_requests=SERVER_REQUESTS,
     decode_response=decode_response,

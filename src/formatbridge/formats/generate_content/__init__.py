@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 
 from formatbridge import ir
-from formatbridge.formats.format import Endpoint, FormatSpec, ModelListing, SdkFacts, TelemetryFacts, ToolRules
+from formatbridge.formats.format import Endpoint, FormatSpec, ItemIdentity, ModelListing, SdkFacts, TelemetryFacts, ToolRules
 from formatbridge.formats.generate_content.batch import BATCH
 from formatbridge.formats.generate_content.counts import COUNT
 from formatbridge.formats.generate_content.errors import decode_error, encode_error
@@ -71,6 +71,8 @@ GENERATE_CONTENT = FormatSpec(
     encode_request=encode_request,
     settings=SETTINGS,
     tool_rules=_TOOL_RULES,
+    # ``function`` is the older role of results.
+    item_identity=ItemIdentity(content="parts", default_role="user", same_roles={"function": "user"}),
     server_requests=SERVER_REQUESTS,
     smallest_budget=1,
     url_fields=frozenset({"model", "stream"}),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from formatbridge.formats.format import Endpoint, FormatSpec, ModelListing, SdkFacts, TelemetryFacts, ToolRules
+from formatbridge.formats.format import Endpoint, FormatSpec, ItemIdentity, ModelListing, SdkFacts, TelemetryFacts, ToolRules
 from formatbridge.formats.messages.batch import BATCH
 from formatbridge.formats.messages.beta_headers import with_betas
 from formatbridge.formats.messages.counts import COUNT
@@ -71,6 +71,12 @@ MESSAGES = FormatSpec(
     encode_request=encode_request,
     settings=SETTINGS,
     tool_rules=_TOOL_RULES,
+    item_identity=ItemIdentity(
+        call_ids=("tool_use_id",),
+        default_types=frozenset({"custom"}),
+        type_variant=re.compile(r"(_bm25|_regex)?(_\d{8})?$"),  # ``web_search_20260318``, ``tool_search_tool_bm25``
+    ),
+    only_with_tools={"tool_choice": "tools"},
     smallest_budget=SMALLEST_BUDGET,
     excludes_reasoning=forces_call,
     repair_history=repair_history,

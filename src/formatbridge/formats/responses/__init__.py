@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from formatbridge.formats.format import Endpoint, FormatSpec, SdkFacts, TelemetryFacts, ToolRules
+from formatbridge.formats.format import Endpoint, FormatSpec, ItemIdentity, SdkFacts, TelemetryFacts, ToolRules
 from formatbridge.formats.responses.batch import BATCH
 from formatbridge.formats.responses.counts import COUNT
 from formatbridge.formats.responses.errors import decode_error, encode_error, encode_sdk_error
@@ -79,6 +79,14 @@ RESPONSES = FormatSpec(
     encode_request=encode_request,
     settings=SETTINGS,
     tool_rules=_TOOL_RULES,
+    item_identity=ItemIdentity(
+        call_ids=("call_id",),
+        same_roles={"developer": "system"},
+        default_types=frozenset({"message"}),
+        type_variant=re.compile(r"(_preview)?(_\d{4}_\d{2}_\d{2})?$"),  # ``web_search_preview_2025_03_11``
+        tool_names=("name", "server_label"),
+    ),
+    only_with_tools={"tool_choice": "tools", "parallel_tool_calls": "tools"},
     server_requests=SERVER_REQUESTS,
     decode_response=decode_response,
     encode_response=encode_response,
