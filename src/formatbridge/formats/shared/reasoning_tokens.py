@@ -28,8 +28,6 @@ _KINDS = ("thinking", "redacted", "encrypted", "thought", "call")
 _BOUND_TO: Mapping[ir.FormatName, Literal["item", "call"]] = {"responses": "item", "generate_content": "call"}
 """Issuers whose tokens are valid only with one item of reasoning, or with one tool call. Its id is part of the tag."""
 _BUILT_IN = frozenset(get_args(ir.Format))
-_KEYED: Mapping[str, tuple[ir.FormatName, str]] = {"chat_completions.vertex": ("chat_completions", "vertex")}
-"""Last pieces of tags to the format of a body and the key of its slot, for slots that are not the first one of their format."""
 _FROM_OUTSIDE = ":"
 """Precedes the name of a format from outside in a tag. A name without it is a built-in format or part of the token."""
 
@@ -69,7 +67,7 @@ def decode_token(
             text = token
     if text.startswith(_TAG):
         pieces = text.split("|", 3)
-        if len(pieces) == 4 and _names_format(pieces[1]) and pieces[1] not in _KEYED and pieces[2].partition(".")[0] in _KINDS:
+        if len(pieces) == 4 and _names_format(pieces[1]) and "." not in pieces[1] and pieces[2].partition(".")[0] in _KINDS:
             known, kind_in_tag = _format_of(pieces[1]), cast(ir.SignatureKind, pieces[2].partition(".")[0])
             inner, received_in, key_in_tag = _split_received_in(pieces[3], known)
             inner, sealed = _split_item(inner) if known in _BOUND_TO else (inner, None)
@@ -93,8 +91,9 @@ def _split_received_in(text: str, issuer: ir.FormatName) -> tuple[str, ir.Format
     inner, _, last = text.rpartition("|")
     if not _names_format(last):
         return text, None, None
-    received_in, key = _KEYED.get(last, (_format_of(last), None))
-    return (inner, received_in, key) if received_in != issuer else (inner, None, None)
+    name, _, key = last.partition(".")
+    received_in = _format_of(name)
+    return (inner, received_in, key or None) if received_in != issuer else (inner, None, None)
 
 
 def _with_received_in(text: str, signature: ir.Signature) -> str:
@@ -117,8 +116,8 @@ def _piece_of(format: ir.FormatName) -> str:
 
 
 def _names_format(piece: str) -> bool:
-    """Return whether a piece of a tag names a format."""
-    return piece in _BUILT_IN or piece[:1] == _FROM_OUTSIDE or piece in _KEYED
+    """Return whether a piece of a tag names a format. The key of a slot may follow after a dot."""
+    return piece.partition(".")[0] in _BUILT_IN or piece[:1] == _FROM_OUTSIDE
 
 
 def is_native_token(signature: ir.Signature, slot: ir.FormatName) -> bool:
