@@ -234,7 +234,7 @@ def test_one_body_is_written_to_a_file_or_a_directory(tmp_path: Path, capfdbinar
     assert capfdbinary.readouterr().out == b""
 
 
-def test_processes_keep_the_order(tmp_path: Path, capfdbinary: Captured) -> None:
+def test_several_processes_write_lines_in_the_order_of_the_input(tmp_path: Path, capfdbinary: Captured) -> None:
     """The output does not depend on ``--jobs``."""
     path = tmp_path / "log.jsonl"
     path.write_bytes(_lines(700))
@@ -265,7 +265,9 @@ def test_a_stopped_run_is_continued(log: Path, tmp_path: Path, capfdbinary: Capt
 
 
 @pytest.mark.parametrize("failed", ["log.jsonl", "link.jsonl", "out.jsonl"])
-def test_the_file_of_failures_is_no_input_and_no_output(failed: str, log: Path, tmp_path: Path, capfdbinary: Captured) -> None:
+def test_a_file_of_failures_that_is_an_input_or_output_is_rejected(
+    failed: str, log: Path, tmp_path: Path, capfdbinary: Captured
+) -> None:
     """It would overwrite the user's data, also through a link to it."""
     before = log.read_bytes()
     (tmp_path / "link.jsonl").symlink_to(log)
@@ -292,7 +294,7 @@ def test_an_output_that_is_older_than_its_input_is_written_again(tmp_path: Path)
     assert len(_questions(output)) == 2
 
 
-def test_an_input_is_not_continued_as_its_output(tmp_path: Path, capfdbinary: Captured) -> None:
+def test_resume_rejects_an_output_that_is_the_input(tmp_path: Path, capfdbinary: Captured) -> None:
     """Otherwise the input would count as converted."""
     path = tmp_path / "log.jsonl"
     path.write_bytes(_lines(1))
@@ -302,7 +304,7 @@ def test_an_input_is_not_continued_as_its_output(tmp_path: Path, capfdbinary: Ca
     assert b"is an input and an output" in capfdbinary.readouterr().err
 
 
-def test_a_place_without_a_slash_is_rejected(log: Path, capfdbinary: Captured) -> None:
+def test_a_pointer_without_a_leading_slash_is_rejected(log: Path, capfdbinary: Captured) -> None:
     """Such a pointer names no value, so the whole body would be converted."""
     assert main([*CONVERT, str(log), "--at", "foo"]) == 2
 
@@ -369,7 +371,7 @@ def test_a_signal_leaves_no_partial_output(number: str, status: int, jobs: str, 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_reader_that_leaves_ends_a_batch(tmp_path: Path) -> None:
+def test_a_closed_pipe_ends_a_batch(tmp_path: Path) -> None:
     """As in a pipe to ``head``, which closes its input."""
     path = tmp_path / "log.jsonl"
     path.write_bytes(_lines(3000))
@@ -480,7 +482,7 @@ def test_results_of_a_batch_get_the_names_of_their_requests_back(tmp_path: Path,
         (("--batch", "--from", "anthropic", "--requests", "missing.jsonl"), b"missing.jsonl: No such file"),
     ],
 )
-def test_requests_that_cannot_be_used_are_a_mistake(
+def test_an_invalid_use_of_the_requests_option_is_a_usage_error(
     options: tuple[str, ...], message: bytes, tmp_path: Path, capfdbinary: Captured
 ) -> None:
     """They would have no effect, or are read more than once."""

@@ -55,7 +55,7 @@ def test_the_report_can_be_json(monkeypatch: pytest.MonkeyPatch, capfdbinary: py
     assert [item["path"] for item in report["additions"]] == ["/max_tokens"]
 
 
-def test_a_loss_at_the_floor_is_exit_status_one_and_no_output(
+def test_a_loss_at_raise_on_gives_exit_status_one_and_no_output(
     monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     """A pipeline must stop before a value is lost."""
@@ -70,7 +70,7 @@ def test_a_loss_at_the_floor_is_exit_status_one_and_no_output(
 
 
 @pytest.mark.parametrize("text", [b"{", b"[]", b'{"model": 5, "messages": []}'])
-def test_bad_input_is_exit_status_two_with_the_fault(
+def test_invalid_input_gives_exit_status_two_and_its_location(
     text: bytes, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     """A user who typed the command sees where the fault is."""
@@ -118,7 +118,9 @@ def test_detect_prints_format_and_reasons(monkeypatch: pytest.MonkeyPatch, capfd
     assert result["reasons"]
 
 
-def test_detect_of_no_format_is_exit_status_one(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_detect_gives_exit_status_one_for_an_unknown_format(
+    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
     """A shell script reads the status, as that of ``grep``."""
     _give(monkeypatch, {"text": "hello"})
 
@@ -160,7 +162,7 @@ def test_the_error_for_a_misspelt_model_suggests_similar_names(capfdbinary: pyte
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_a_format_alone_names_its_models(format: fb.Format, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_schema_with_a_format_lists_its_models(format: fb.Format, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     """A user who reuses the models looks for one of them; each name has a schema."""
     assert main(["schema", format]) == 0
     lines = capfdbinary.readouterr().out.decode().splitlines()
@@ -218,7 +220,7 @@ def test_a_stream_is_collected_to_one_answer_and_replayed(
     assert b"Eternal." in capfdbinary.readouterr().out
 
 
-def test_a_stream_that_failed_is_a_failure_of_the_command(
+def test_a_stream_that_failed_gives_a_failure_status(
     monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     """A model that fails in the middle of an answer is reported in the target's format, and to the script by exit status 2."""
@@ -244,7 +246,7 @@ def test_a_replay_reports_what_it_loses(monkeypatch: pytest.MonkeyPatch, capfdbi
 
 
 @pytest.mark.parametrize("target", ["responses", "messages"])
-def test_a_replay_of_an_answer_that_failed_is_a_failure_of_the_command(
+def test_a_replay_of_an_answer_that_failed_gives_a_failure_status(
     target: fb.Format, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     """A script gets the same failure as from the live stream; what the stream contains is not reported as lost."""
@@ -339,7 +341,7 @@ def test_a_stream_whose_input_breaks_ends_in_an_error_event(
     assert b"input/output error" in reported
 
 
-def test_the_demonstration_is_a_command(capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_demo_command_shows_every_format(capfd: pytest.CaptureFixture[str]) -> None:
     """A new user runs this first; it needs no relay, no key and no network."""
     assert main(["demo", "--all"]) == 0
 
@@ -377,7 +379,7 @@ def test_an_unreachable_relay_is_reported_in_one_line(monkeypatch: pytest.Monkey
     assert "127.0.0.1" in capfd.readouterr().err
 
 
-def test_an_interrupt_is_no_traceback(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_interrupt_shows_no_traceback(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     """Shells use 130 for a command that was interrupted."""
 
     def interrupted(_file: str | None) -> bytes:
@@ -389,7 +391,7 @@ def test_an_interrupt_is_no_traceback(monkeypatch: pytest.MonkeyPatch, capfd: py
     assert capfd.readouterr().err == ""
 
 
-def test_a_reader_that_leaves_ends_the_command_in_silence() -> None:
+def test_a_closed_pipe_ends_a_command_without_a_message() -> None:
     """As in a pipe to ``head``, which closes its input."""
     command = [sys.executable, "-m", "formatbridge", "schema", "responses.request"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -422,7 +424,7 @@ requires_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no de
 
 @requires_shell
 @pytest.mark.parametrize("command", [CONVERT, ("stream", "--from", "messages", "--to", "responses"), ("detect",)])
-def test_a_closed_input_is_bad_input(command: tuple[str, ...]) -> None:
+def test_a_closed_standard_input_is_an_input_error(command: tuple[str, ...]) -> None:
     """Services start commands without standard input; exit status 1 would mean losses."""
     done = _in_a_shell("<&-", *command)
 
@@ -432,7 +434,7 @@ def test_a_closed_input_is_bad_input(command: tuple[str, ...]) -> None:
 
 @requires_shell
 @pytest.mark.parametrize("command", [CONVERT, ("matrix",), ("schema", "messages.request"), ("demo",)])
-def test_a_closed_output_is_a_failure(command: tuple[str, ...], request_file: str) -> None:
+def test_a_closed_standard_output_is_an_output_error(command: tuple[str, ...], request_file: str) -> None:
     """The output cannot be written: no success, and no traceback."""
     done = _in_a_shell(">&-", *command, *([request_file] if command is CONVERT else []))
 
@@ -442,7 +444,7 @@ def test_a_closed_output_is_a_failure(command: tuple[str, ...], request_file: st
 
 @requires_shell
 @pytest.mark.parametrize("form", ["table", "json"])
-def test_a_report_that_has_nowhere_to_go_stays_out_of_the_body(form: str, request_file: str) -> None:
+def test_with_standard_error_closed_the_report_is_not_written_to_standard_output(form: str, request_file: str) -> None:
     """A daemon has no standard error; its output must be the body and nothing else."""
     done = _in_a_shell("2>&-", *CONVERT, "--report", form, request_file)
 
@@ -451,7 +453,7 @@ def test_a_report_that_has_nowhere_to_go_stays_out_of_the_body(form: str, reques
 
 
 @requires_shell
-def test_a_usage_that_has_nowhere_to_go_stays_out_of_the_output() -> None:
+def test_with_standard_error_closed_a_usage_error_is_not_written_to_standard_output() -> None:
     """A script that closed its standard error has a typing error."""
     done = _in_a_shell("2>&-", "convert", "--nonsense")
 
@@ -472,7 +474,7 @@ def test_a_help_text_that_cannot_be_written_is_a_failure(command: tuple[str, ...
 
 @requires_shell
 @requires_full
-def test_a_full_disk_of_standard_output_is_reported_without_a_number(request_file: str) -> None:
+def test_the_message_about_a_full_disk_has_no_error_number(request_file: str) -> None:
     """A user reads the reason, not the number of an error of the system."""
     done = _in_a_shell(">/dev/full", *CONVERT, request_file)
 

@@ -41,12 +41,12 @@ def test_the_demonstration_runs_on_a_relay_at_a_url(monkeypatch: pytest.MonkeyPa
     assert {request.model for request in relay.requests if request.method == "POST"} == {"m-far"}
 
 
-def test_every_format_is_a_caller_s_and_an_endpoint_s() -> None:
+def test_the_demo_has_every_format_as_source_and_as_target() -> None:
     """Each of the formats is shown as source and as target."""
     assert {format for format, _ in DIRECTIONS} == {via for _, via in DIRECTIONS} == set(fb.FORMATS)
 
 
-def test_the_relay_gets_its_reasoning_again() -> None:
+def test_the_demo_returns_reasoning_to_the_relay() -> None:
     """The reasoning that the relay issued returns to it in all four conversations."""
     relay = fake_relay()
     with relay.http_client() as http_client, fb.Client(relay.base_url, relay.api_key, http_client=http_client) as client:
@@ -56,7 +56,7 @@ def test_the_relay_gets_its_reasoning_again() -> None:
     assert [b"Zm9yIG15IGV5ZXMgb25seQ==" in request.content for request in relay.requests] == [False, True] * 4
 
 
-def test_a_model_that_answers_at_once_is_no_trouble() -> None:
+def test_the_demo_accepts_an_answer_without_a_tool_call() -> None:
     """A real model may answer without a call."""
     relay, out = FakeRelay("I would rather not say.", models=["m-shy"]), io.StringIO()
     with relay.http_client() as http_client, fb.Client(relay.base_url, relay.api_key, http_client=http_client) as client:

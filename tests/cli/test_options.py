@@ -182,7 +182,7 @@ COLLECTING = ("stream", "--from", "messages", "--to", "chat_completions", "--col
 
 
 @pytest.mark.parametrize("ending", [BUSY, b""], ids=["failed", "cut"])
-def test_a_collected_stream_without_an_end_is_no_body(
+def test_collecting_a_truncated_stream_writes_no_body(
     ending: bytes, monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured
 ) -> None:
     """A user who collects to a file must find neither half an answer nor an error event in it."""
@@ -282,7 +282,7 @@ def test_a_url_without_model_and_streaming_is_not_reported(
     assert "path" not in json.loads(capfdbinary.readouterr().err)
 
 
-def test_a_demonstration_that_breaks_is_the_relay_s_fault(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
+def test_a_truncated_demo_has_exit_status_three(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
     """As with every command that calls a relay."""
     with served("Hello there.", quirks=["eof_without_terminal"]) as relay:
         monkeypatch.setenv("FORMATBRIDGE_API_KEY", str(relay.api_key))
@@ -352,7 +352,7 @@ def test_the_report_on_an_error_answer_has_its_fields(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(("floor", "status"), [("impossible", 1), ("none", 0)])
-def test_the_guard_of_send_can_be_lifted(monkeypatch: pytest.MonkeyPatch, floor: str, status: int) -> None:
+def test_raise_on_sets_which_losses_send_accepts(monkeypatch: pytest.MonkeyPatch, floor: str, status: int) -> None:
     """A user who accepts the losses can send the request."""
     request = ASKED | {"n": 2}
     with served("Hello") as relay:
@@ -388,7 +388,7 @@ def test_a_stream_without_text_has_a_note(monkeypatch: pytest.MonkeyPatch, capfd
     assert b"the answer has no text" in err
 
 
-def test_a_stream_that_never_began_has_no_report(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
+def test_a_stream_without_an_event_has_no_report(monkeypatch: pytest.MonkeyPatch, capfdbinary: Captured) -> None:
     """Additions to an answer that was not written do not concern the user."""
     assert _run(monkeypatch, b"", "stream", "--from", "messages", "--to", "chat_completions", "--report", "json") == 2
 
@@ -430,7 +430,7 @@ def test_every_option_of_a_conversion_has_an_argument(option: str) -> None:
 
 
 @pytest.mark.parametrize(("option", "value"), [("unsigned_reasoning", "item"), ("unsigned_calls", "leave"), ("json_mode", "drop")])
-def test_a_choice_is_read_as_the_option_of_its_name(option: str, value: str) -> None:
+def test_each_choice_of_an_argument_sets_its_option(option: str, value: str) -> None:
     """A script that names an option gets that conversion."""
     arguments = parser().parse_args(["convert", "--to", "messages", f"--{option.replace('_', '-')}", value])
 

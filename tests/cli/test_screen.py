@@ -105,7 +105,7 @@ def test_only_a_dialect_that_has_the_format_is_suggested(capfdbinary: Captured) 
 
 
 @pytest.mark.parametrize("alias", ALIASES)
-def test_a_vendor_is_a_name_of_its_format(alias: str, capfdbinary: Captured) -> None:
+def test_a_vendor_name_selects_its_format(alias: str, capfdbinary: Captured) -> None:
     """People know the vendor before they know the names of this library."""
     arguments = parser().parse_args(["convert", "--from", alias, "--to", alias])
 

@@ -43,7 +43,7 @@ RESERVED = "".join(sorted(set(string.printable[:95]) - set(string.ascii_letters 
     [*(f"m{char}x" for char in RESERVED), "m?x=1#", "m;x", "m?key=a&b", "é☃😀", "a%2Fb", "m" * 10_000, RESERVED.replace("/", "")],
     ids=lambda model: model[:12],
 )
-def test_a_model_s_name_is_one_step_of_the_path(model: str, library: ModuleType) -> None:
+def test_a_model_name_is_escaped_as_one_path_segment(model: str, library: ModuleType) -> None:
     """A name may come from a form: it must not add a query, nor hide the method behind a fragment."""
     client, seen = _asked(library, lambda _: library.Response(200, json=answer_of("generate_content")))
 
@@ -71,7 +71,7 @@ def test_a_model_s_name_is_one_step_of_the_path(model: str, library: ModuleType)
         ("https://relay.test..evil.test/v1/x", False),
     ],
 )
-def test_an_origin_is_scheme_host_and_port_however_they_are_written(location: str, is_followed: bool, library: ModuleType) -> None:
+def test_origins_are_compared_by_normalized_scheme_host_and_port(location: str, is_followed: bool, library: ModuleType) -> None:
     """The default port may be omitted, and the host may end in a dot. A password before the host may deceive a reader."""
 
     def serve(_request: Any) -> Any:
@@ -118,7 +118,7 @@ def test_pages_after_an_id_are_read(pages: list[Any], requested: list[str]) -> N
     assert [request.url.raw_path.decode() for request in seen] == [f"/v1/models{query}" for query in requested]
 
 
-def test_a_list_without_end_is_refused() -> None:
+def test_an_endless_list_of_models_is_refused() -> None:
     """After a hundred pages the server has a defect, and the client must not read for ever."""
     numbers = itertools.count()
 

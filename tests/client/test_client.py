@@ -152,7 +152,7 @@ def test_a_typed_model_names_its_format() -> None:
     assert reply.format == "messages"
 
 
-def test_a_dict_must_be_named() -> None:
+def test_a_dict_requires_its_format() -> None:
     """A guess may be wrong, and the caller would not notice."""
     with pytest.raises(fb.ConfigurationError, match="format is missing"):
         client_on(httpx).send({"model": "m", "messages": []})
@@ -183,7 +183,7 @@ def test_the_url_has_model_and_streaming_of_generate_content() -> None:
 
 
 @pytest.mark.parametrize("model", ["..", "../../x", "a/../b", "a%2F..", "models/", "m\n", "m\x00", "a\\..\\b", ".", "m\r\nX: y"])
-def test_a_model_cannot_leave_its_path(model: str) -> None:
+def test_a_model_name_with_path_steps_is_rejected(model: str) -> None:
     """A model's name may come from a form."""
     seen: list[Any] = []
 
@@ -302,7 +302,7 @@ def test_a_request_without_beta_fields_has_no_beta_header() -> None:
     assert "anthropic-beta" not in client.prepare({"model": "m", "input": "x", "tools": [MCP]}, "responses").headers
 
 
-def test_a_request_that_means_something_else_is_not_sent() -> None:
+def test_a_request_with_an_impossible_loss_is_not_sent() -> None:
     """By default a client refuses what the endpoint cannot express at all, before it costs anything."""
     seen: list[Any] = []
     client = client_on(httpx, seen)
@@ -381,7 +381,7 @@ def test_a_stream_is_read_once() -> None:
             list(stream)
 
 
-def test_the_answer_of_a_stream_can_be_had_at_any_time() -> None:
+def test_response_reads_the_rest_of_a_stream() -> None:
     """``response()`` reads the rest of the stream."""
     with client_on(httpx).stream(body_of("requests", "messages"), "messages") as stream:
         next(iter(stream))
@@ -391,7 +391,7 @@ def test_the_answer_of_a_stream_can_be_had_at_any_time() -> None:
     assert first.body == second.body
 
 
-def test_a_stream_outside_with_is_refused() -> None:
+def test_a_stream_outside_a_with_block_raises() -> None:
     """Without ``with`` its connection might stay open."""
     stream = client_on(httpx).stream(body_of("requests", "messages"), "messages")
 
@@ -441,7 +441,7 @@ def test_reading_a_closed_stream_raises() -> None:
         stream.response()
 
 
-def test_a_whole_answer_passes_for_a_stream() -> None:
+def test_a_whole_answer_in_place_of_a_stream_is_replayed() -> None:
     """A relay without streaming sends a whole answer; the caller requested events and gets them."""
 
     def answer(_request: Any) -> Any:
@@ -468,7 +468,7 @@ def test_an_endpoint_that_cannot_stream_gets_a_request_without_streaming() -> No
     assert [(loss.path, loss.severity) for loss in losses if loss.code == "replayed"] == [("/stream", "info")]
 
 
-def test_reasoning_returns_with_the_next_turn() -> None:
+def test_the_next_request_has_the_reasoning_token_of_the_answer() -> None:
     """A conversation with tools over an endpoint of another format keeps the signatures of the vendor."""
     answer = body_of("responses", "messages", "reasoning_signed")
     seen: list[Any] = []
@@ -566,7 +566,7 @@ def test_the_dialect_of_a_profile_holds_for_header_and_body() -> None:
     assert "/temperature" in [loss.path for loss in call.losses]
 
 
-def test_a_derived_client_differs_and_shares() -> None:
+def test_with_options_changes_settings_and_shares_connections() -> None:
     """A longer timeout for one call needs no second pool, and closing it must not close the first client."""
     with Server(relay) as server, fb.Client(server.url, KEY, headers={"x-a": "1"}) as client:
         with client.with_options(timeout=5, headers={"x-b": "2"}, retry=0) as derived:
@@ -599,7 +599,7 @@ def test_every_attempt_is_reported() -> None:
     assert (events[1].format, events[1].via, events[1].model) == ("responses", "messages", "m-large")
 
 
-def test_a_client_of_the_wrong_kind_is_refused() -> None:
+def test_an_http_client_of_the_wrong_type_is_refused() -> None:
     """An async client in a sync one would fail at the first call, with an error of another library."""
     with pytest.raises(fb.ConfigurationError, match="expected a sync one"):
         fb.Client("https://relay.test", http_client=httpx.AsyncClient())
@@ -609,7 +609,7 @@ def test_a_client_of_the_wrong_kind_is_refused() -> None:
         fb.Client("https://relay.test", http_client=object())
 
 
-def test_a_subclass_of_a_library_client_is_one() -> None:
+def test_a_subclass_of_an_http_client_is_accepted() -> None:
     """Instrumented clients are subclasses."""
 
     class Traced(httpx2.Client):
@@ -626,7 +626,7 @@ def test_a_subclass_of_a_library_client_is_one() -> None:
      "https://relay.test/a/../b", "https://relay.test\n", "https://relay.test:99999", "https://relay.test/%2e%2e/", "https://[::1",
      "https://a b", "https://relay.test/a b", "https://a\\b", "https://relay.test\\@evil.test"],
 )  # fmt: skip
-def test_a_base_url_is_an_address_and_nothing_else(url: str) -> None:
+def test_a_base_url_with_a_password_or_query_is_rejected(url: str) -> None:
     """A key in a URL is written to logs, and a query would be in the middle of the path."""
     with pytest.raises(fb.ConfigurationError, match="base_url") as caught:
         fb.Client(url)
@@ -672,14 +672,14 @@ def test_a_cyclic_list_of_models_is_rejected() -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"headers": ["a"]}, {"limits": 5}, {"clock": 5}, {"on_attempt": 5}], ids=str)
-def test_a_setting_of_the_wrong_kind_is_refused_at_once(wrong: dict[str, Any]) -> None:
+def test_a_setting_of_the_wrong_type_is_refused_by_the_constructor(wrong: dict[str, Any]) -> None:
     """The error is raised at the line with the mistake, not in the middle of a call."""
     with pytest.raises(fb.ConfigurationError, match=next(iter(wrong))):
         fb.Client("https://relay.test", **wrong)
 
 
 @pytest.mark.parametrize("wrong", [{"on": "status"}, {"statuses": 500}, {"statuses": {"a"}}, {"on": 5}], ids=str)
-def test_a_retry_of_the_wrong_kind_is_refused(wrong: dict[str, Any]) -> None:
+def test_a_retry_of_the_wrong_type_is_refused(wrong: dict[str, Any]) -> None:
     """Python iterates a string as a list of letters."""
     with pytest.raises(fb.ConfigurationError, match=next(iter(wrong))):
         fb.Retry(**wrong)

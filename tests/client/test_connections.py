@@ -25,7 +25,7 @@ REQUEST = body_of("requests", "messages")
 
 
 @pytest.mark.parametrize("library", [httpx, httpx2], ids=lambda library: library.__name__)
-def test_a_connection_that_its_owner_opened_ends_in_time(library: ModuleType) -> None:
+def test_a_deadline_applies_to_a_connection_that_was_already_open(library: ModuleType) -> None:
     """Its connection was opened before the client could set a deadline on it; a server that sends slowly must still be stopped."""
 
     def answer(peer: Peer, request: Received) -> bool:
@@ -87,7 +87,7 @@ def test_cancelling_close_still_closes(cancels: int) -> None:
     assert steps == ["closed", "cancelled"]
 
 
-def test_a_child_process_that_closes_takes_nothing_from_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closing_in_a_child_process_keeps_the_connections_of_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
     """A child process that ends leaves its ``with`` blocks, with sockets that belong to its parent."""
     with Server(relay) as server:
         transport = fb.transport(server.url, KEY, via="messages")
@@ -239,7 +239,7 @@ def test_an_unreferenced_stream_is_closed_by_the_next_call_or_with_the_client(en
 
 
 @pytest.mark.filterwarnings("ignore:a stream made at:ResourceWarning")
-def test_a_stream_that_outlives_its_event_loop_takes_it_along() -> None:
+def test_an_unclosed_stream_does_not_keep_its_closed_event_loop_in_memory() -> None:
     """Its end can no longer be awaited; a client that serves other loops must not keep it."""
     http_client = httpx.AsyncClient(transport=httpx.MockTransport(_answered))
     client = fb.AsyncClient("https://relay.test", KEY, http_client=http_client)
@@ -304,7 +304,7 @@ def test_after_many_calls_at_once_few_connections_of_a_loop_stay(monkeypatch: py
     assert [http_client.is_closed for http_client in results] == [False, True, True]
 
 
-def test_a_client_that_was_handed_in_stays_open_after_many_calls() -> None:
+def test_the_http_client_of_the_caller_stays_open_after_many_calls() -> None:
     """Its owner closes it, however many calls it has served at once."""
     with httpx.Client(transport=httpx.MockTransport(_answered)) as http_client:
         client = fb.Client("https://relay.test", KEY, http_client=http_client)

@@ -134,7 +134,7 @@ def test_an_async_stream_ends_in_time(answer: Answering, timeout: fb.Timeout) ->
 
 @pytest.mark.parametrize("library", [httpx, httpx2], ids=lambda library: library.__name__)
 @pytest.mark.parametrize("answer", [_drip_headers, _drip_chunk_sizes, _drip_after_an_event])
-def test_a_client_that_was_handed_in_ends_in_time(answer: Answering, library: Any) -> None:
+def test_deadlines_apply_to_the_http_client_of_the_caller(answer: Answering, library: Any) -> None:
     """The timeouts of its owner count from byte to byte; those of this library hold too."""
     with Server(answer) as server, library.Client(timeout=30) as http_client:
         client = fb.Client(server.url, KEY, retry=0, timeout=TOTAL, http_client=http_client)
@@ -306,7 +306,7 @@ def test_retries_count_towards_the_total() -> None:
     assert seconds <= LIMIT + SLACK
 
 
-def test_no_timeout_waits() -> None:
+def test_timeout_none_sets_no_deadline() -> None:
     """None means no limit."""
 
     def answer(peer: Peer, _request: Received) -> bool:
@@ -321,7 +321,7 @@ def test_no_timeout_waits() -> None:
 
 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
-def test_a_request_that_is_taken_slowly_ends_in_time(is_async: bool) -> None:
+def test_a_deadline_applies_to_a_request_that_the_server_reads_slowly(is_async: bool) -> None:
     """The write timeout begins again with every piece that the server accepts; the total does not."""
     long = REQUEST | {"messages": [{"role": "user", "content": "a" * 40_000_000}]}
 

@@ -199,7 +199,7 @@ EVENTLESS = ("empty", "array", "null", "number", "text")
 @pytest.mark.parametrize(
     ("body", "stream"), [(body, False) for body in UNEXPECTED] + [(body, True) for body in UNEXPECTED if body not in EVENTLESS]
 )
-def test_a_success_that_is_no_answer_is_an_error(body: str, stream: bool) -> None:
+def test_status_200_without_an_answer_is_an_error(body: str, stream: bool) -> None:
     """A relay that fails with status 200 must not give an empty answer to the caller."""
     error = raised(client_of(always(200, UNEXPECTED[body]), retry=0), stream=stream)
 
@@ -242,7 +242,7 @@ def test_an_object_that_is_not_an_answer_raises_in_any_format(case: str, via: fb
         read(client, "messages", via) if stream else client.send(REQUEST, "messages", via)
 
 
-def test_a_number_that_is_no_status_is_a_failure_of_the_server() -> None:
+def test_an_undefined_http_status_becomes_500() -> None:
     """HTTP allows three digits, and some hosts use undefined numbers; a gateway answers with a defined one."""
     error = raised(client_of(always(999, {"error": {"message": "no"}}), retry=0))
 
@@ -297,7 +297,7 @@ def test_a_stream_truncated_before_its_first_event_is_retried(body: bytes) -> No
     assert len(calls) == 3
 
 
-def test_a_failed_answer_of_responses_is_an_error_elsewhere() -> None:
+def test_a_failed_answer_of_responses_is_an_error_in_other_formats() -> None:
     """The caller's format has no answer that failed."""
     body = body_of("responses", "responses", "finish_failed")
     client = client_of(always(200, body), retry=0)
@@ -478,7 +478,9 @@ def test_only_temporary_errors_are_retried(status: int) -> None:
         (400, None, {"x-should-retry": "true"}, 3),
     ],
 )
-def test_the_retry_header_precedes_code_and_status(status: int, code: str | None, headers: dict[str, str], count: int) -> None:
+def test_the_should_retry_header_has_precedence_over_code_and_status(
+    status: int, code: str | None, headers: dict[str, str], count: int
+) -> None:
     """A model that does not exist now will not exist in a second."""
     calls = []
 
@@ -509,7 +511,7 @@ def test_the_retry_header_precedes_code_and_status(status: int, code: str | None
         ({}, [0.5, 1]),
     ],
 )
-def test_retry_after_has_precedence(headers: dict[str, str], slept: list[float]) -> None:
+def test_retry_after_has_precedence_over_the_backoff(headers: dict[str, str], slept: list[float]) -> None:
     """It is in milliseconds, in seconds or a date. Up to 60 s are waited; above that the error is raised at once."""
     clock = StillClock()
 
@@ -529,7 +531,7 @@ FAILED = {
 @pytest.mark.parametrize(
     ("body", "stream"), [(REFUSED, False), (REFUSED, True), (FAILED, False)], ids=["error", "error for a stream", "failed answer"]
 )
-def test_retry_after_as_a_date_works_in_a_success(body: dict[str, Any], stream: bool) -> None:
+def test_a_retry_after_date_is_read_with_status_200(body: dict[str, Any], stream: bool) -> None:
     """A relay that sends status 200 may fail later; the date becomes the seconds until then."""
     client = client_of(always(200, body, {"retry-after": "Fri, 15 Jan 2027 08:00:07 GMT"}), retry=0)
 
@@ -539,7 +541,7 @@ def test_retry_after_as_a_date_works_in_a_success(body: dict[str, Any], stream: 
     assert caught.value.retry_after == 7
 
 
-def test_the_pause_in_an_error_body_counts() -> None:
+def test_the_retry_delay_in_an_error_body_is_used() -> None:
     """One vendor has the time there."""
     clock = StillClock()
     details = [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "3s"}]
@@ -732,7 +734,7 @@ def test_both_clients_raise_the_same() -> None:
         assert sync.slept == awaited.slept
 
 
-def test_an_answer_is_answered_once() -> None:
+def test_a_successful_call_makes_one_attempt() -> None:
     """A good answer needs one call and no pause."""
     clock = StillClock()
 
@@ -768,7 +770,7 @@ def test_the_code_of_a_long_error_is_read() -> None:
 
 
 @pytest.mark.parametrize("sample", [*shipped(kind="error"), *recorded(kind="error")], ids=str)
-def test_the_client_and_the_converter_name_one_kind(sample: Sample) -> None:
+def test_client_and_converter_give_an_error_the_same_kind(sample: Sample) -> None:
     """An invalid key may come with status 400; only the details identify it."""
     error = raised(client_of(always(sample.status, sample.body), retry=0))
 

@@ -80,7 +80,7 @@ def test_an_async_client_gets_the_scripted_answer(format: fb.Format, via: fb.For
 
 
 @every_pair
-def test_no_one_or_two_quirks_change_the_answer(format: fb.Format, via: fb.Format) -> None:
+def test_no_quirk_and_no_pair_of_quirks_changes_the_answer(format: fb.Format, via: fb.Format) -> None:
     """The content arrives; a failure raises; a stream without its end is never an answer."""
     for quirks in [*((quirk,) for quirk in QUIRKS), *combinations(QUIRKS, 2)]:
         relay = FakeRelay([ANSWER, ANSWER, Failure(400, "broken"), Failure(400, "broken")], quirks=quirks)

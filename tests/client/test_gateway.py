@@ -170,7 +170,7 @@ def test_a_request_without_a_model_is_refused(format: str, via: str, model: dict
 
 
 @whole_and_streamed
-def test_a_thread_is_refused_as_the_sdk_expects(is_streaming: bool) -> None:
+def test_a_request_for_a_thread_gets_the_error_that_the_sdk_expects(is_streaming: bool) -> None:
     """The tool runner of Anthropic requests a thread, and sends the whole conversation if the server has none."""
     relay = relay_of()
 
@@ -189,7 +189,7 @@ DOCUMENT = {"type": "document", "source": {"type": "url", "url": "https://exampl
     [({"messages": [{"role": "user", "content": [DOCUMENT]}]}, "/messages/0/content/0"), ({"messages": None}, "/messages")],
     ids=["impossible", "invalid"],
 )
-def test_a_request_that_cannot_be_sent_is_refused(fields: dict[str, Any], message: str, is_streaming: bool) -> None:
+def test_a_gateway_rejects_a_request_with_an_impossible_loss(fields: dict[str, Any], message: str, is_streaming: bool) -> None:
     """The relay would answer an emptied prompt, and bill it."""
     relay = relay_of()
 
@@ -298,7 +298,7 @@ def test_losses_are_reported(is_streaming: bool) -> None:
     assert all(converted.losses for converted in reported)
 
 
-def test_a_hook_that_raises_costs_no_answer(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_exception_of_a_hook_does_not_change_the_answer(caplog: pytest.LogCaptureFixture) -> None:
     """The answer has been paid for."""
 
     def fail(converted: fb.Converted) -> None:
@@ -412,7 +412,7 @@ def test_an_invalid_gateway_is_rejected_by_the_constructor(arguments: dict[str, 
         fb.Gateway(**{"profile_or_base_url": "https://relay.test", **arguments})
 
 
-def test_the_relay_is_a_url_a_profile_its_name_or_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gateway_takes_its_relay_from_a_url_a_profile_or_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same sources as for the client."""
     monkeypatch.setenv("FORMATBRIDGE_BASE_URL", "https://environment.test")
 

@@ -249,7 +249,7 @@ def test_a_success_without_an_answer_is_an_error(body: bytes, kind: str, status:
         assert json.loads(reply.content)["type"] == "error"
 
 
-def test_garbage_in_a_stream_is_an_error_event() -> None:
+def test_invalid_data_in_a_stream_is_an_error_event() -> None:
     """The status was sent before the garbage arrived."""
 
     def answer(peer: Peer, _: Received) -> bool:
@@ -262,7 +262,7 @@ def test_garbage_in_a_stream_is_an_error_event() -> None:
     assert reply.content.count(b"event: error") == 1
 
 
-def test_a_compressed_flood_is_refused() -> None:
+def test_a_body_above_the_decompression_limit_is_refused() -> None:
     """A few kilobytes may become gigabytes."""
     bomb = gzip.compress(b" " * 20_000_000, mtime=0)
 
@@ -275,7 +275,7 @@ def test_a_compressed_flood_is_refused() -> None:
     assert reply.status == 502
 
 
-def test_a_flood_of_headers_is_refused() -> None:
+def test_an_answer_with_headers_above_the_limit_is_refused() -> None:
     """They would be copied into the answer."""
 
     def answer(peer: Peer, _: Received) -> bool:

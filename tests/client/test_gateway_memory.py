@@ -238,7 +238,7 @@ def test_a_store_in_memory_is_bounded() -> None:
 
 
 @whole_and_streamed
-def test_a_store_that_fails_costs_no_answer(is_streaming: bool, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_exception_of_a_store_does_not_change_the_answer(is_streaming: bool, caplog: pytest.LogCaptureFixture) -> None:
     """The answer has been paid for."""
 
     class Failing(fb.InMemoryStore):

@@ -39,7 +39,7 @@ breaks = pytest.mark.parametrize("fail", BREAKS, ids=["LocalProtocolError", "Ass
 
 @breaks
 @libraries
-def test_a_connection_in_disorder_is_an_error_of_the_connection(library: Any, fail: Callable[[], None]) -> None:
+def test_an_interrupted_connection_raises_a_connection_error(library: Any, fail: Callable[[], None]) -> None:
     """The next call gets the connection that was interrupted; another attempt gets a new one."""
 
     def serve(_request: Any) -> Any:
@@ -72,7 +72,7 @@ def _in_disorder(library: Any, fail: Callable[[], None], *, at: str) -> Any:
 
 @breaks
 @libraries
-def test_a_stream_in_disorder_is_truncated(library: Any, fail: Callable[[], None]) -> None:
+def test_an_interrupted_stream_is_truncated(library: Any, fail: Callable[[], None]) -> None:
     """The part that arrived is valid, and the error has it."""
     transport = library.MockTransport(lambda _: library.Response(200, stream=_in_disorder(library, fail, at="read")))
     client = fb.Client("https://relay.test", KEY, retry=0, http_client=library.Client(transport=transport))
@@ -86,7 +86,7 @@ def test_a_stream_in_disorder_is_truncated(library: Any, fail: Callable[[], None
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of the library's generator, which closes as well
 @breaks
 @libraries
-def test_a_stream_in_disorder_closes_without_an_error(library: Any, fail: Callable[[], None]) -> None:
+def test_an_interrupted_stream_closes_without_an_error(library: Any, fail: Callable[[], None]) -> None:
     """A user who leaves a stream does not read the rest."""
     transport = library.MockTransport(lambda _: library.Response(200, stream=_in_disorder(library, fail, at="close")))
     client = fb.Client("https://relay.test", KEY, retry=0, http_client=library.Client(transport=transport))
@@ -98,7 +98,7 @@ def test_a_stream_in_disorder_closes_without_an_error(library: Any, fail: Callab
 
 
 @breaks
-def test_a_stream_in_disorder_is_truncated_for_an_sdk(fail: Callable[[], None]) -> None:
+def test_an_sdk_gets_an_error_event_for_an_interrupted_stream(fail: Callable[[], None]) -> None:
     """The SDK gets an error event of its format."""
     inner = httpx2.MockTransport(
         lambda _: httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=_in_disorder(httpx2, fail, at="read"))
@@ -146,7 +146,7 @@ def _read_interrupted(client: fb.Client, at: int) -> None:
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of sockets whose close was interrupted
 @pytest.mark.parametrize("first", range(0, 37, 4))
-def test_a_call_after_an_interrupt_works_or_raises_an_error_of_ours(first: int) -> None:
+def test_a_call_after_an_interrupt_succeeds_or_raises_an_error_of_this_library(first: int) -> None:
     """A program that catches Ctrl-C goes on, with connections that were interrupted between any two lines of the HTTP library."""
     raw: list[tuple[int, str]] = []
 

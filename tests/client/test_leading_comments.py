@@ -64,7 +64,7 @@ def test_a_whole_answer_after_comments_is_streamed(kind: str, comments: bytes, f
 
 @every_format
 @every_comment
-def test_a_whole_answer_in_the_place_of_a_stream_is_collected(comments: bytes, format: fb.Format) -> None:
+def test_a_whole_answer_in_place_of_a_stream_is_collected(comments: bytes, format: fb.Format) -> None:
     """The same without a client, in pieces of any size."""
     body = comments + whole(format)
 
@@ -75,7 +75,7 @@ def test_a_whole_answer_in_the_place_of_a_stream_is_collected(comments: bytes, f
 
 @pytest.mark.parametrize("target", fb.FORMATS)
 @every_format
-def test_a_whole_answer_in_the_place_of_a_stream_is_converted(format: fb.Format, target: fb.Format) -> None:
+def test_a_whole_answer_in_place_of_a_stream_is_converted(format: fb.Format, target: fb.Format) -> None:
     """The reader gets events and an end."""
     output = b"".join(fb.convert_stream([b": PROCESSING\n\n" + whole(format)], source=format, target=target))
 
@@ -108,7 +108,7 @@ def test_an_error_after_comments_keeps_its_message(format: fb.Format, is_stream:
 
 @pytest.mark.parametrize("body", [b": only a comment", b": PROCESSING\n\n", b": PROCESSING\n\n \n"])
 @every_format
-def test_comments_without_an_answer_are_a_truncation(format: fb.Format, body: bytes) -> None:
+def test_comments_without_an_answer_are_a_truncated_stream(format: fb.Format, body: bytes) -> None:
     """A relay that gave up sends no answer; this is a truncation, not an empty answer."""
     stream = client_of(body).stream(body_of("requests", format), format)
 

@@ -231,7 +231,7 @@ def test_no_error_body_is_kept_with_a_limit_of_zero() -> None:
 
 @around
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
-def test_headers_are_taken_up_to_their_limit(stream: bool, over: int) -> None:
+def test_headers_are_accepted_up_to_their_limit(stream: bool, over: int) -> None:
     """Names and values are counted."""
     headers = {"x-one": "a" * 50, "x-two": "b" * 50}
     size = sum(len(name) + len(value) for name, value in headers.items())

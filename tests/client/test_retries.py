@@ -159,7 +159,7 @@ def test_a_stream_that_cannot_be_read_is_not_tried_again(via: fb.Format) -> None
     ],
     ids=str,
 )
-def test_a_code_has_precedence_over_a_type(status: int, error: dict[str, str], count: int) -> None:
+def test_an_error_code_has_precedence_over_its_type(status: int, error: dict[str, str], count: int) -> None:
     """Relays use the type ``invalid_request_error`` for any failure; a code is specific."""
     calls: list[Any] = []
 

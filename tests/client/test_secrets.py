@@ -83,7 +83,7 @@ def test_a_key_as_a_member_name_is_hidden() -> None:
     assert KEY not in json.dumps(caught.value.partial.body)
 
 
-def test_of_two_secrets_the_longer_is_hidden_whole() -> None:
+def test_a_secret_that_begins_with_another_secret_is_hidden_completely() -> None:
     """If a key begins with another one, its end must be hidden too."""
     longer = f"{KEY}-and-more"
 
@@ -96,7 +96,7 @@ def test_of_two_secrets_the_longer_is_hidden_whole() -> None:
 
 
 @pytest.mark.parametrize(("length", "is_hidden"), [(5, False), (6, True), (7, True)])
-def test_a_key_is_hidden_from_six_characters_on(length: int, is_hidden: bool) -> None:
+def test_a_key_of_six_or_more_characters_is_hidden(length: int, is_hidden: bool) -> None:
     """A shorter one is no key, and hiding it would change every text that contains it."""
     key = "zq8x4v7w"[:length]
 
@@ -124,7 +124,7 @@ def test_a_key_is_hidden_from_six_characters_on(length: int, is_hidden: bool) ->
         "X-Bearer",
     ],
 )
-def test_a_header_that_may_hold_a_secret_is_shown_nowhere(name: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_value_of_a_header_that_may_be_secret_is_never_shown(name: str, caplog: pytest.LogCaptureFixture) -> None:
     """Gateways put sessions and signatures into separate headers; logs and dry runs show names and no values."""
     caplog.set_level(logging.DEBUG, logger="formatbridge")
     seen: list[httpx.Request] = []

@@ -59,7 +59,7 @@ def _redirect(status: int, to: str) -> Any:
 
 @pytest.mark.parametrize("kind", ["own", "httpx", "httpx2"])
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_redirect_carries_nothing_to_another_origin(status: int, kind: str) -> None:
+def test_a_redirect_to_another_origin_gets_no_key_and_no_prompt(status: int, kind: str) -> None:
     """An attacker who controls a path of the relay must get neither the key nor the prompt."""
     library: Any = {"httpx": httpx, "httpx2": httpx2}.get(kind)
     with Server(relay) as other, Server(_redirect(status, f"{other.url}/v1/messages")) as server:
@@ -92,7 +92,7 @@ def test_a_redirect_within_the_origin_is_followed_twice(status: int) -> None:
 @pytest.mark.parametrize(
     "to", ["/v1/messages", "", "//u:p@127.0.0.1/", "//other.test/", "https://127.0.0.1/", "http://[", "\\\\other.test\\"]
 )
-def test_a_redirect_without_end_or_sense_is_refused(to: str) -> None:
+def test_circular_and_invalid_redirects_are_refused(to: str) -> None:
     """In a circle, to another host by an incomplete URL, to another scheme, or without a location."""
     with Server(_redirect(307, to)) as server:
         client = fb.Client(server.url, KEY)
@@ -130,7 +130,7 @@ def test_a_key_is_sent_in_its_header_to_its_origin_and_nowhere_else(caplog: pyte
     assert any("***" in text for text in reported)
 
 
-def test_a_prompt_is_in_no_log(caplog: pytest.LogCaptureFixture) -> None:
+def test_prompts_are_never_logged(caplog: pytest.LogCaptureFixture) -> None:
     """Logs are read by more people than conversations."""
     caplog.set_level(logging.DEBUG)
     with Server(relay) as server, fb.Client(server.url, KEY) as client:
@@ -218,7 +218,7 @@ def test_a_key_may_change_from_call_to_call() -> None:
 
 
 @pytest.mark.parametrize("library", [httpx, httpx2], ids=lambda library: library.__name__)
-def test_the_clients_key_wins_over_that_of_a_client_handed_in(library: Any) -> None:
+def test_the_key_of_the_client_replaces_the_key_of_the_http_client(library: Any) -> None:
     """There is one header with one key: that of this client."""
     with Server(relay) as server, library.Client(auth=("u", "p"), headers={"Authorization": "Bearer other"}) as http_client:
         fb.Client(server.url, KEY, http_client=http_client).send(REQUEST, "messages")
@@ -233,7 +233,7 @@ VENDOR_KEYS = {"authorization": "Bearer other", "x-api-key": "other-1", "x-goog-
 
 @pytest.mark.parametrize("library", [httpx, httpx2], ids=lambda library: library.__name__)
 @pytest.mark.parametrize("name", ["authorization", "x-api-key", "x-goog-api-key", "x-relay-key"])
-def test_no_second_key_leaves_with_the_clients(name: str, library: Any) -> None:
+def test_only_the_key_of_the_client_is_sent(name: str, library: Any) -> None:
     """A client for a vendor is passed: the relay gets one key, and not that of the vendor."""
     profile = fb.RelayProfile(auth={"messages": name, "models": name})
     with Server(relay) as server, library.Client(headers={**VENDOR_KEYS, "x-team": "blue"}) as http_client:
@@ -246,7 +246,7 @@ def test_no_second_key_leaves_with_the_clients(name: str, library: Any) -> None:
     assert sent["x-team"] == "blue"
 
 
-def test_a_client_without_a_key_leaves_that_of_a_client_handed_in() -> None:
+def test_without_a_key_the_key_of_the_http_client_is_sent() -> None:
     """The client that was passed may have the key, and this client adds none."""
     with Server(relay) as server, httpx.Client(headers={"x-api-key": "theirs"}) as http_client:
         fb.Client(server.url, "", headers={"x-session-token": "s-1"}, http_client=http_client).send(REQUEST, "messages")
@@ -277,7 +277,7 @@ def _bomb(encoding: str) -> bytes:
 
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
-def test_a_decompression_bomb_is_stopped(encoding: str, streams: bool) -> None:
+def test_decompression_stops_at_the_limit(encoding: str, streams: bool) -> None:
     """300 KB that would become 300 MB are not decompressed."""
     data = _bomb(encoding)
 
@@ -332,7 +332,7 @@ def test_an_encoding_that_was_not_requested_is_rejected(encoding: str) -> None:
 
 
 @pytest.mark.parametrize("over", [-1, 0, 1])
-def test_a_body_is_taken_up_to_its_limit(over: int) -> None:
+def test_a_body_is_accepted_up_to_its_limit(over: int) -> None:
     """At n - 1 and n it is read, at n + 1 it is rejected."""
     body = json.dumps(answer_of("messages")).encode()
     client = fb.Client(
@@ -380,7 +380,7 @@ def test_headers_beyond_the_limit_raise_without_retry(size: int) -> None:
     assert len(server.requests) == 1
 
 
-def test_a_line_without_end_is_not_kept() -> None:
+def test_an_endless_line_is_limited_in_memory() -> None:
     """The server sends 64 MB of one event, and then nothing."""
 
     def answer(peer: Peer, _request: Received) -> bool:
@@ -515,7 +515,7 @@ def test_one_client_serves_several_event_loops() -> None:
     assert server.connections == 3
 
 
-def test_the_connections_of_an_event_loop_go_with_it() -> None:
+def test_connections_of_a_closed_event_loop_are_freed() -> None:
     """A script that calls ``asyncio.run`` for each request would run out of sockets."""
     loops: list[weakref.ref[asyncio.AbstractEventLoop]] = []
 
@@ -553,7 +553,7 @@ def test_a_child_process_does_not_use_its_parents_connection() -> None:
     assert server.connections == 2
 
 
-def test_hundreds_of_streams_run_side_by_side_and_can_be_cancelled() -> None:
+def test_hundreds_of_streams_run_concurrently_and_can_be_cancelled() -> None:
     """All are served; those that are cancelled in the middle return their connections."""
     begun = list(events_of(stream_of("messages")))
     hanging = REQUEST | {"model": "m-hanging"}
@@ -652,7 +652,7 @@ def test_threads_may_share_a_client() -> None:
     assert server.connections <= 16
 
 
-def test_a_connection_that_died_while_idle_costs_an_attempt_and_no_error() -> None:
+def test_a_call_on_a_closed_idle_connection_is_retried() -> None:
     """Servers may close idle connections between the check and the request."""
     answers = iter((True, False, True))
 
@@ -666,7 +666,7 @@ def test_a_connection_that_died_while_idle_costs_an_attempt_and_no_error() -> No
     assert reply.attempts == 2
 
 
-def test_what_is_sent_is_logged_without_secrets(caplog: pytest.LogCaptureFixture) -> None:
+def test_requests_are_logged_without_secrets(caplog: pytest.LogCaptureFixture) -> None:
     """At DEBUG a user sees headers and sizes, and compares them with those that the relay received."""
     caplog.set_level(logging.DEBUG, logger="formatbridge")
     with Server(relay) as server:

@@ -82,7 +82,7 @@ def test_an_async_official_sdk_gets_the_scripted_answer_over_a_socket(format: fb
     assert asyncio.run(exchange()) == [official_sdks.SdkAnswer(*EXPECTED[:1], tuple(EXPECTED[1]), *EXPECTED[2:])] * 2
 
 
-def test_an_async_sdk_lives_through_several_event_loops(relay: FakeRelay) -> None:
+def test_an_async_sdk_works_in_several_event_loops(relay: FakeRelay) -> None:
     """A notebook or a worker runs one task after another; the connections of the first loop cannot be used in the second."""
     http_client = httpx2.AsyncClient(transport=fb.transport(relay.base_url, relay.api_key, via="messages"))
     client = official_sdks.sdk("responses", "https://vendor.test", "sk-vendor", http_client)

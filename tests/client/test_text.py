@@ -133,8 +133,8 @@ def _long_answer() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("case", ["text_plain", "text_done_only"])
-def test_text_is_the_same_awaited(case: str) -> None:
-    """The async client returns the same."""
+def test_async_text_equals_sync_text(case: str) -> None:
+    """Code that is moved to ``asyncio`` shows its users the same text."""
     data = next(each.data for each in shipped("responses") if f"-{case}-" in each.id)
 
     async def pieces() -> AsyncIterator[bytes]:
@@ -188,7 +188,7 @@ def _of_text(kind: str, at: int, **reported: Any) -> dict[str, Any]:
     return _of_item(kind, at, item_id=f"msg_{at % 2}", content_index=0, **reported)
 
 
-def test_the_first_choice_is_the_one_that_an_answer_begins_with() -> None:
+def test_the_first_choice_may_have_another_index_than_zero() -> None:
     """A relay may leave out choice 0; the text of the first choice that it sends is not lost."""
     chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
     choices = [{"index": 1, "delta": {"content": "Hi"}}, {"index": 1, "delta": {}, "finish_reason": "stop"}]

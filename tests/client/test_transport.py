@@ -70,7 +70,7 @@ def test_an_async_sdk_gets_the_same_answer_from_any_endpoint(format: fb.Format, 
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 @whole_and_streamed
 @every_pair
-def test_httpx_works_too(format: fb.Format, via: fb.Format, is_streaming: bool, is_async: bool) -> None:
+def test_a_transport_serves_httpx_clients(format: fb.Format, via: fb.Format, is_streaming: bool, is_async: bool) -> None:
     """Older SDKs use this library, and callers of a format without an SDK."""
     transport = fb.transport("https://relay.test", RELAY_KEY, via=via, inner=relay_of())
     path, body = PATHS[format], BODIES[format]
@@ -96,7 +96,7 @@ def test_httpx_works_too(format: fb.Format, via: fb.Format, is_streaming: bool, 
     assert next(block["text"] for block in answer["content"] if block["type"] == "text") == ANSWER.text
 
 
-def test_the_other_sdk_s_older_library_is_taken_too() -> None:
+def test_a_transport_serves_an_sdk_with_an_httpx_client() -> None:
     """One official SDK accepts clients of httpx only."""
     transport = fb.transport("https://relay.test", RELAY_KEY, via="messages", inner=relay_of())
 
@@ -198,7 +198,7 @@ def test_an_error_answer_raises_the_exception_of_the_sdk(format: fb.Format, via:
         assert raised.value.request_id == "fake-1"  # type: ignore[attr-defined]  # these SDKs have it
 
 
-def test_kinds_of_errors_are_the_vendor_s_classes() -> None:
+def test_an_error_has_the_status_and_type_of_the_vendor_of_the_sdk() -> None:
     """Vendors have different statuses for one kind of error."""
     relay = relay_of(Failure(503, "too much to do", code="overloaded_error"))
 
@@ -277,7 +277,7 @@ def test_connection_errors_are_those_of_the_library() -> None:
         official_sdks.ask("responses", joined("responses", "messages", broken), is_streaming=False)
 
 
-def test_a_request_that_would_mean_something_else_is_not_sent() -> None:
+def test_a_transport_does_not_send_a_request_with_an_impossible_loss() -> None:
     """The default options raise on an impossible loss, and the SDK does not retry."""
     relay = relay_of()
     client = joined("chat_completions", "messages", relay).with_options(max_retries=2)
@@ -401,7 +401,7 @@ def test_a_relay_without_a_list_of_models_is_an_error() -> None:
 
 @pytest.mark.parametrize("library", [httpx, httpx2])
 @pytest.mark.parametrize("status", [200, 404])
-def test_a_whole_answer_can_be_read_raw(library: Any, status: int) -> None:
+def test_a_response_of_the_transport_has_raw_bytes(library: Any, status: int) -> None:
     """Proxies and caches copy the bytes as they arrive."""
     transport = fb.transport("https://relay.test", RELAY_KEY, via="messages", inner=relay_of())
     path = PATHS["responses"] if status == 200 else "/v1/embeddings"
@@ -530,7 +530,7 @@ def test_a_redirect_that_would_change_the_request_is_not_followed(status: int) -
 
 @pytest.mark.parametrize("size", [2**16, 2**16 + 1])
 @pytest.mark.parametrize("status", [200, 307, 500])
-def test_a_flood_of_headers_is_no_answer(status: int, size: int) -> None:
+def test_an_sdk_gets_an_error_for_headers_above_the_limit(status: int, size: int) -> None:
     """An SDK gets no more headers than the client accepts, and such a redirect is not followed."""
     seen: list[httpx2.Request] = []
 
@@ -557,7 +557,7 @@ def test_a_flood_of_headers_is_no_answer(status: int, size: int) -> None:
     assert len(seen) == (2 if status == 307 and size == 2**16 else 1)
 
 
-def test_redirects_without_end_end() -> None:
+def test_an_endless_redirect_is_an_error_after_two_steps() -> None:
     """The server redirects for ever, and two redirects are followed."""
     inner = httpx2.MockTransport(lambda _: httpx2.Response(308, headers={"location": "/v1/x"}))
 
@@ -568,7 +568,7 @@ def test_redirects_without_end_end() -> None:
 @pytest.mark.parametrize(
     ("content", "text"), [(b"<html>", "is HTML or XML"), (b"", "is empty"), (b"[]", "is a"), (b'{"a":1}', "is no answer")]
 )
-def test_what_is_no_answer_is_an_error(content: bytes, text: str) -> None:
+def test_an_sdk_gets_an_error_for_status_200_without_an_answer(content: bytes, text: str) -> None:
     """A status of 200 is no proof of an answer."""
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, content=content))
 
@@ -624,7 +624,7 @@ sync_and_async = pytest.mark.parametrize("is_async", [False, True], ids=["sync",
     [[b"data: {nonsense}\n\n"], [b"data: 5\n\n"], [b"data: {}\n\n", b"data: 5"]],
     ids=["garbage", "a number", "at the end"],
 )
-def test_garbage_in_a_stream_is_an_error_of_the_sdk(pieces: list[bytes], is_async: bool) -> None:
+def test_invalid_data_in_a_stream_is_an_sdk_error(pieces: list[bytes], is_async: bool) -> None:
     """The SDKs would raise the error of a JSON parser."""
     body = Pieces(*pieces)
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=body))
@@ -664,7 +664,7 @@ def test_a_redirect_releases_its_connection(is_async: bool) -> None:
 
 
 @sync_and_async
-def test_a_body_without_end_is_left_by_both(is_async: bool) -> None:
+def test_a_long_error_body_is_not_read_to_its_end(is_async: bool) -> None:
     """The beginning of an error is enough."""
     body = Pieces(*[b"x" * 2**15] * 10)
 
@@ -711,7 +711,7 @@ def test_the_status_in_an_error_body_selects_the_exception() -> None:
         joined("responses", "messages", inner).models.list()
 
 
-def test_a_list_in_the_other_shape_is_read() -> None:
+def test_a_list_of_models_in_another_format_is_read() -> None:
     """Some relays serve the list of chat_completions at the path of generate_content."""
     listed = {"object": "list", "data": [{"id": "a", "object": "model", "created": 0, "owned_by": "x"}]}
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, json=listed))
@@ -719,7 +719,7 @@ def test_a_list_in_the_other_shape_is_read() -> None:
     assert official_sdks.model_ids(joined("generate_content", "messages", inner)) == ["a"]
 
 
-def test_no_key_is_no_header() -> None:
+def test_without_a_key_no_key_header_is_sent() -> None:
     """Local relays need no key."""
     relay = FakeRelay("Hello", api_key=None)
     with httpx.Client(transport=fb.transport("https://relay.test", via="messages", inner=relay)) as client:
@@ -737,7 +737,7 @@ def _endless(piece: bytes) -> httpx2.MockTransport:
     return httpx2.MockTransport(lambda request: httpx2.Response(500 if b"fail" in request.content else 200, stream=Endless()))
 
 
-def test_an_answer_without_end_is_not_read_to_it() -> None:
+def test_an_endless_answer_is_read_up_to_a_limit() -> None:
     """The beginning of an error is enough; a success beyond the limit is no answer."""
     client = joined("responses", "messages", _endless(b"x" * 2**20))
 
@@ -760,7 +760,7 @@ def test_an_endpoint_that_cannot_stream_is_replayed() -> None:
     assert relay.requests[0].stream is False
 
 
-def test_a_key_header_and_paths_are_the_profile_s() -> None:
+def test_a_profile_sets_key_and_version_headers() -> None:
     """Hosts of vendors have other headers and paths."""
     seen: list[httpx2.Request] = []
 
@@ -780,7 +780,7 @@ def test_a_key_header_and_paths_are_the_profile_s() -> None:
     assert "vendor-version" not in headers
 
 
-def test_headers_of_one_vendor_stay_with_its_format() -> None:
+def test_vendor_headers_are_forwarded_in_the_same_format_only() -> None:
     """A beta header has a meaning only if both formats are the same."""
     relay = relay_of()
     betas = {"anthropic-beta": "x-2026", "x-trace": "7"}
@@ -967,7 +967,7 @@ def test_the_base_url_has_the_same_sources_as_in_the_client(monkeypatch: pytest.
     [object(), 5, "https://proxy.test", httpx.Client(), httpx2.AsyncClient(), httpx.HTTPTransport, print],
     ids=["object", "number", "URL", "client", "async client", "class", "function"],
 )
-def test_what_is_no_transport_is_refused_at_once(inner: Any) -> None:
+def test_an_invalid_inner_transport_is_rejected_by_the_constructor(inner: Any) -> None:
     """A client uses the transport and is none; the first request, in production, would fail."""
     with pytest.raises(fb.ConfigurationError, match=r"inner is .*, expected a transport of httpx or httpx2"):
         fb.transport("https://relay.test", via="messages", inner=inner)
@@ -1012,7 +1012,7 @@ def test_an_empty_key_sends_no_key(via: fb.Format) -> None:
 
 
 @pytest.mark.parametrize("name", ["authorization", "x-api-key", "X-Goog-Api-Key"])
-def test_a_key_header_that_is_written_out_is_the_only_one(name: str) -> None:
+def test_an_explicit_key_header_replaces_the_key_of_the_transport(name: str) -> None:
     """With two keys in a request the relay might read either."""
     seen: list[httpx.Request] = []
 
@@ -1032,8 +1032,8 @@ def test_a_key_header_that_is_written_out_is_the_only_one(name: str) -> None:
         assert RELAY_KEY not in str(request.headers.raw)
 
 
-def test_the_dialect_is_the_profile_s() -> None:
-    """As in the client, unless the SDK or the options name another."""
+def test_a_profile_sets_the_version_header() -> None:
+    """A relay may require another version than the default, and the SDK does not send one."""
     relay = relay_of()
     profile = fb.RelayProfile(messages_version="2024-01-01")
 
@@ -1043,7 +1043,7 @@ def test_the_dialect_is_the_profile_s() -> None:
 
 
 @pytest.mark.parametrize("path", ["/v1/threads/t1/messages", "/v1/messages/batches", "/v1/images/generations"])
-def test_a_path_that_only_ends_like_an_endpoint_is_a_404(path: str) -> None:
+def test_a_path_that_ends_with_the_path_of_an_endpoint_is_a_404(path: str) -> None:
     """Threads have messages too."""
     relay = relay_of()
     with httpx.Client(transport=fb.transport("https://relay.test", RELAY_KEY, via="messages", inner=relay)) as client:

@@ -68,7 +68,7 @@ def test_connection_headers_are_not_forwarded(name: str, crosses_alike: bool, cr
     ("name", "is_returned"),
     [("set-cookie", False), ("proxy-authorization", False), ("keep-alive", False), ("x-trace", True), ("retry-after", True)],
 )
-def test_headers_of_the_wire_stay_on_it(name: str, is_returned: bool) -> None:
+def test_session_headers_of_the_relay_are_not_returned(name: str, is_returned: bool) -> None:
     """The session of a relay is not that of the SDK, whose next request may go to another host."""
     _, answer = _crossed("messages", "responses", {}, {name: "7"})
 
@@ -101,7 +101,7 @@ def test_the_sdk_s_key_is_a_bearer_token_or_in_a_key_header(
     assert [name for name in ("x-api-key", "x-goog-api-key", "api-key") if name in request.headers] == []
 
 
-def test_timeouts_of_the_sdk_hold_on_the_wire() -> None:
+def test_timeouts_of_the_sdk_apply_to_the_relay() -> None:
     """A timeout of the SDK's client also holds here; other extensions of its requests are not forwarded."""
     timeout = httpx.Timeout(1, read=2, write=3, pool=4)
 
@@ -175,7 +175,7 @@ def _calls(inner: Any, *, seed: int | None = None, **settings: Any) -> int:
 
 
 @pytest.mark.parametrize("to", ["https://user:pw@relay.test/x", "https://user@relay.test/x", "https://@relay.test/x"])
-def test_a_redirect_with_a_password_gets_nothing(to: str) -> None:
+def test_a_redirect_with_a_password_is_not_followed(to: str) -> None:
     """The client would not follow it either."""
     seen: list[str] = []
 

@@ -47,7 +47,7 @@ def _middle(via: fb.Format) -> int:
 @sync_and_async
 @pytest.mark.parametrize("fault", ["ReadError", "RemoteProtocolError", "chunked", "length", "close"])
 @pytest.mark.parametrize(("format", "via"), PAIRS)
-def test_a_break_in_mid_stream_is_an_error_of_the_sdk(format: fb.Format, via: fb.Format, fault: Any, is_async: bool) -> None:
+def test_a_connection_error_within_a_stream_is_an_sdk_error(format: fb.Format, via: fb.Format, fault: Any, is_async: bool) -> None:
     """Code that catches the vendor's errors catches this one, whatever the HTTP library raised."""
     at = _middle(via)
     fails = {"ReadError": Fail("read", at=at), "RemoteProtocolError": Fail("protocol", at=at)}
@@ -59,7 +59,7 @@ def test_a_break_in_mid_stream_is_an_error_of_the_sdk(format: fb.Format, via: fb
 
 @sync_and_async
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_a_break_after_an_apparent_end_is_an_error_of_the_sdk(format: fb.Format, is_async: bool) -> None:
+def test_a_connection_error_after_a_finish_reason_is_an_sdk_error(format: fb.Format, is_async: bool) -> None:
     """A finish reason is not the end of the stream: usage or an error may follow it."""
     events = fb.replay_response(ANSWER.body("chat_completions", "m", 1), source="messages", target="chat_completions")
     body = Pieces(b"".join(events).removesuffix(b"data: [DONE]\n\n"), httpx2.ReadError("reset"))
@@ -76,7 +76,7 @@ BEGINNINGS = {"at once": b"", "blank lines": b"\r\n\n\n", "a comment": b": ping\
 @sync_and_async
 @pytest.mark.parametrize("beginning", BEGINNINGS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_stream_is_one_whatever_its_type_is_called(kind: str | None, beginning: str, is_async: bool) -> None:
+def test_a_stream_with_another_content_type_is_read(kind: str | None, beginning: str, is_async: bool) -> None:
     """Proxies change the content type or omit it; the client and the transport accept such a stream."""
     stream = b"".join(fb.replay_response(ANSWER.body("messages", "m", 1), source="messages"))
     pieces = [BEGINNINGS[beginning], *(stream[at : at + 50] for at in range(0, len(stream), 50))]
@@ -103,7 +103,7 @@ def test_a_whole_answer_instead_of_a_stream_is_replayed(kind: str | None, is_asy
 
 @sync_and_async
 @pytest.mark.parametrize(("page", "text"), [(b"\n<html>", "is HTML or XML"), (b"", "is empty"), (b"\n" * 70_000, "is empty")])
-def test_a_page_in_the_place_of_a_stream_is_an_error(page: bytes, text: str, is_async: bool) -> None:
+def test_a_web_page_in_place_of_a_stream_is_an_error(page: bytes, text: str, is_async: bool) -> None:
     """A proxy whose relay is down answers with status 200 and a page."""
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, stream=Pieces(page)))
 
@@ -160,7 +160,7 @@ def _lines_of_error(format: fb.Format, event: str, is_async: bool) -> list[str]:
 
 @sync_and_async
 @pytest.mark.parametrize("via", fb.FORMATS)
-def test_an_answer_is_reported_once(via: fb.Format, is_async: bool) -> None:
+def test_on_convert_is_called_once_per_answer(via: fb.Format, is_async: bool) -> None:
     """A user may bill by the reports; a stream has an end and is also closed."""
     converted: list[fb.Converted] = []
 
@@ -170,7 +170,7 @@ def test_an_answer_is_reported_once(via: fb.Format, is_async: bool) -> None:
 
 
 @sync_and_async
-def test_a_truncated_answer_is_reported_once(is_async: bool) -> None:
+def test_on_convert_is_called_once_for_a_truncated_answer(is_async: bool) -> None:
     """The part that arrived was billed too."""
     converted: list[fb.Converted] = []
     inner = FaultTransport(FakeRelay("Hello there.", api_key=RELAY_KEY, longest_delta=5), Fail("read", at=900))

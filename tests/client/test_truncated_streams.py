@@ -279,7 +279,7 @@ def test_no_end_event_is_returned_before_a_truncation_raises() -> None:
 
 
 @pytest.mark.parametrize("via", ["chat_completions", "generate_content"])
-def test_a_break_after_an_apparent_end_reports_the_expected_event(via: fb.Format) -> None:
+def test_a_connection_error_after_a_finish_reason_names_the_missing_event(via: fb.Format) -> None:
     """A user looks for the reason in a log: the message has that of any truncation, and the cause of the break."""
     expected = {"chat_completions": "finish_reason, or [DONE]", "generate_content": "finishReason"}[via]
     wire = _Wire(stream_of(via).removesuffix(b"data: [DONE]\n\n"), "chunked")

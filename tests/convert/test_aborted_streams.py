@@ -38,7 +38,7 @@ def _looks_whole(source: fb.Format) -> list[bytes]:
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_break_anywhere_before_the_end_is_an_error_event(source: fb.Format, target: fb.Format) -> None:
+def test_a_connection_error_before_the_end_becomes_an_error_event(source: fb.Format, target: fb.Format) -> None:
     """A proxy closes the connection: the reader gets an error, also directly before the last event or inside it."""
     events = _events(source)
     whole = [b"".join(events[:count]) for count in range(len(_looks_whole(source)) + 1)]
@@ -79,7 +79,7 @@ def test_a_stream_that_ends_in_a_break_is_not_complete(source: fb.Format, target
 
 
 @pytest.mark.parametrize(("source", "target"), [pair for pair in PAIRS if pair[0] != "generate_content"])
-def test_a_break_after_the_end_emits_nothing(source: fb.Format, target: fb.Format) -> None:
+def test_a_connection_error_after_the_end_emits_nothing(source: fb.Format, target: fb.Format) -> None:
     """The answer is complete; an error event after its end would be a second end."""
     converter = fb.StreamConverter(source=source, target=target)
     converter.feed(stream_of(source))
@@ -91,7 +91,7 @@ def test_a_break_after_the_end_emits_nothing(source: fb.Format, target: fb.Forma
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_break_after_an_error_emits_nothing(source: fb.Format, target: fb.Format) -> None:
+def test_a_connection_error_after_an_error_event_emits_nothing(source: fb.Format, target: fb.Format) -> None:
     """The error of the server has been written, and a stream has one error."""
     converter = fb.StreamConverter(source=source, target=target)
     converted = converter.feed(_events(source)[0] + b'event: error\ndata: {"type": "error", "error": {"message": "gone"}}\n\n')

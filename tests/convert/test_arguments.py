@@ -35,7 +35,7 @@ def _error(status: Any, target: fb.Format = "messages") -> fb.ConvertedError:
     ],
 )
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_model_is_a_text(source: fb.Format, target: fb.Format, model: Any, text: str) -> None:
+def test_a_model_that_is_no_valid_text_is_rejected(source: fb.Format, target: fb.Format, model: Any, text: str) -> None:
     """A number would be sent as the model's name, and half a surrogate pair is no UTF-8."""
     with pytest.raises(fb.ConfigurationError, match=f"^{re.escape(text)}$"):
         _request(source, target, model=model)
@@ -51,7 +51,7 @@ def test_a_model_is_a_text(source: fb.Format, target: fb.Format, model: Any, tex
     ],
     ids=["convert_request", "Bridge.open", "Client.prepare"],
 )
-def test_a_flag_is_no_word(ask: Callable[[Any], Any], stream: Any) -> None:
+def test_stream_must_be_true_false_or_none(ask: Callable[[Any], Any], stream: Any) -> None:
     """``stream="false"`` from a query string would be true."""
     with pytest.raises(fb.ConfigurationError, match=r"^stream is .*, expected True, False or None$"):
         ask(stream)
@@ -62,7 +62,7 @@ def _client() -> fb.Client:
 
 
 @pytest.mark.parametrize("status", [None, True, "429", 429.0, -1, 0, 99, 199, 600, 10**30, {}, b"429"])
-def test_a_status_is_one_of_an_answer(status: Any) -> None:
+def test_a_status_below_200_or_above_599_is_rejected(status: Any) -> None:
     """An invalid status would be passed on, and the server that answers with it would fail."""
     with pytest.raises(fb.ConfigurationError, match=r"^status is .*, expected an HTTP status from 200 to 599$"):
         _error(status)
@@ -78,9 +78,7 @@ def test_swapped_arguments_of_an_error_raise() -> None:
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 @pytest.mark.parametrize("status", [200, 302])
-def test_an_error_in_the_place_of_a_success_gets_the_status_that_it_deserves(
-    source: fb.Format, target: fb.Format, status: int
-) -> None:
+def test_an_error_with_a_success_status_gets_an_error_status(source: fb.Format, target: fb.Format, status: int) -> None:
     """Relays answer 200 with an error in the body; a gateway that passes the status on would report a success."""
     body = {"type": "error", "error": {"message": "slow down", "type": "rate_limit_error", "status": "RESOURCE_EXHAUSTED"}}
 
@@ -91,7 +89,7 @@ def test_an_error_in_the_place_of_a_success_gets_the_status_that_it_deserves(
     assert source != target or (converted.body == body and not converted.losses)
 
 
-def test_a_status_may_be_of_the_standard_library() -> None:
+def test_an_http_status_of_the_standard_library_is_accepted() -> None:
     """``HTTPStatus`` is an integer, and the result has a simple one."""
     result = _error(HTTPStatus.TOO_MANY_REQUESTS, "chat_completions")
 
@@ -131,7 +129,7 @@ def test_chunks_of_a_stream_must_be_bytes(read: Callable[[Any], Any], chunks: An
 
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS)
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
-def test_pieces_may_be_of_any_kind_of_bytes(read: Callable[[Any], Any], kind: Callable[[bytes], Any]) -> None:
+def test_chunks_of_a_stream_may_be_any_buffer(read: Callable[[Any], Any], kind: Callable[[bytes], Any]) -> None:
     """Servers return various buffers, not always contiguous."""
     stream = stream_of("messages")
 
@@ -161,7 +159,7 @@ CONVERSIONS: dict[str, Callable[[Any, fb.Format], Any]] = {
 
 
 @pytest.mark.parametrize("name", CONVERSIONS)
-def test_a_model_of_one_format_is_not_reread_as_another(name: str) -> None:
+def test_a_typed_model_of_another_format_is_rejected(name: str) -> None:
     """Two formats share most names of fields: read as the other one, a request would lose its system prompt without a report."""
     from formatbridge.formats.messages import wire
 

@@ -171,7 +171,7 @@ UNPROCESSED = {
 
 @pytest.mark.parametrize("target", fb.FORMATS)
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_a_request_that_expired_stays_expired(source: fb.Format, target: fb.Format) -> None:
+def test_an_expired_batch_line_stays_expired(source: fb.Format, target: fb.Format) -> None:
     """It was not processed and not paid for, unlike a failed one, so a caller sends it again."""
     line = _convert(UNPROCESSED[source], source, target)
 

@@ -17,7 +17,7 @@ from tests.support.servers import answer_of, body_of, stream_of
 
 
 @pytest.mark.parametrize(("format", "via"), PAIRS)
-def test_an_exchange_ends_in_the_callers_format(format: fb.Format, via: fb.Format) -> None:
+def test_answer_stream_and_error_are_in_the_format_of_the_request(format: fb.Format, via: fb.Format) -> None:
     """Answer, stream and error return in the format of the request."""
     exchange = fb.Bridge(format, via=via).open(body_of("requests", format), stream=True)
 
@@ -91,14 +91,14 @@ def test_an_error_without_a_type_is_an_error(source: fb.Format, body: dict[str, 
 
 @pytest.mark.parametrize("source", fb.FORMATS)
 @pytest.mark.parametrize("body", [{}, {"success": True, "data": []}, {"msg": "x", "status": "error"}, {"error": None}])
-def test_what_is_neither_answer_nor_error_is_refused(source: fb.Format, body: dict[str, object]) -> None:
+def test_a_body_that_is_no_answer_and_no_error_is_refused(source: fb.Format, body: dict[str, object]) -> None:
     """An empty answer would be reported as a success."""
     for target in fb.FORMATS:
         with pytest.raises(fb.InvalidPayloadError, match=f"{source} response"):
             fb.convert_response(body, source=source, target=target)
 
 
-def test_streams_of_one_exchange_share_nothing() -> None:
+def test_streams_of_one_exchange_are_independent() -> None:
     """A second attempt begins with a new converter."""
     exchange = fb.Bridge("messages", via="chat_completions").open(body_of("requests", "messages"), stream=True)
 
@@ -110,7 +110,7 @@ def test_streams_of_one_exchange_share_nothing() -> None:
     assert second is not first
 
 
-def test_a_bridge_between_unknown_banks_is_refused() -> None:
+def test_a_bridge_between_unknown_formats_is_refused() -> None:
     """A misspelled format is reported before any request."""
     with pytest.raises(fb.UnknownFormatError):
         fb.Bridge(fb.RegisteredName("message"), via="chat_completions")
@@ -169,7 +169,7 @@ def test_a_request_of_another_exchange_is_refused(name: str, source: fb.Format, 
 
 
 @pytest.mark.parametrize("name", _CONVERT_BACK)
-def test_a_request_of_the_same_exchange_is_taken(name: str) -> None:
+def test_a_request_of_the_same_exchange_is_accepted(name: str) -> None:
     """Its target is the format of the answer."""
     request = fb.convert_request(body_of("requests", "messages"), source="messages", target="chat_completions")
 

@@ -23,7 +23,7 @@ WRAPPED = {"generateContentRequest": {"model": "models/m", "contents": [{"role":
         ("generate_content", "/v1beta/models/a%2Fb:countTokens"),
     ],
 )
-def test_a_chat_request_can_be_counted_elsewhere(target: fb.Format, path: str) -> None:
+def test_a_chat_completions_request_becomes_a_count_request(target: fb.Format, path: str) -> None:
     """Chat Completions has no endpoint for token counts, and its requests are the most common."""
     converted = fb.convert_count_request(CHAT, source="chat_completions", target=target, model="a/b")
 
@@ -60,7 +60,7 @@ def test_a_whole_request_is_reduced_in_the_same_format(format: fb.Format) -> Non
     assert {loss.path for loss in converted.losses} == {f"/{limit}", "/temperature"}
 
 
-def test_a_whole_gemini_request_is_sent_as_one() -> None:
+def test_a_count_of_a_whole_gemini_request_wraps_the_request() -> None:
     """The server accepts ``contents`` alone, or a whole request with its model."""
     body = BODIES["generate_content"] | {"generationConfig": {"temperature": 1}}
 

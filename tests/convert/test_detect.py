@@ -146,7 +146,7 @@ CONTENT = {(name, kind): field for name in fb.FORMATS for kind, field in formats
 
 
 @pytest.mark.parametrize("kind", get_args(Kind))
-def test_no_body_loses_its_content_under_another_source(kind: Kind) -> None:
+def test_a_body_without_the_content_field_of_its_stated_source_is_rejected(kind: Kind) -> None:
     """A body without the content field of the stated format, but with that of another one, is rejected."""
     for fixture in fixtures(kind):
         content_field = CONTENT.get((cast(fb.Format, fixture.format), kind))
@@ -158,7 +158,7 @@ def test_no_body_loses_its_content_under_another_source(kind: Kind) -> None:
                 convert(fixture.body, replace(fixture, format=source, model="m"), "messages")
 
 
-def test_a_body_without_clues_has_no_format() -> None:
+def test_a_body_without_evidence_has_no_format() -> None:
     """A body of no format has no format."""
     detected = fb.detect_format({"hello": 1})
 
@@ -168,7 +168,7 @@ def test_a_body_without_clues_has_no_format() -> None:
 @pytest.mark.parametrize(
     "body", [{"text": "hello"}, {"prompt": "hello"}, {"reasoning": "because"}, {"thinking": "hm"}, {"messages": 5}]
 )
-def test_a_common_key_of_another_type_is_no_clue(body: dict[str, object]) -> None:
+def test_a_key_with_a_value_of_another_type_is_no_evidence(body: dict[str, object]) -> None:
     """Automatic conversion must not fail for a format that the body does not have."""
     assert fb.detect_format(body).format is None
 
@@ -204,7 +204,7 @@ CHAT: dict[str, dict[str, object]] = {
 
 
 @pytest.mark.parametrize("body", CHAT.values(), ids=CHAT)
-def test_clues_of_chat_completions_outweigh_a_limit(body: dict[str, object]) -> None:
+def test_evidence_of_chat_completions_outweighs_max_tokens(body: dict[str, object]) -> None:
     """Most of its servers accept ``max_tokens``, which messages requires, and some accept ``thinking``."""
     assert fb.detect_format({"model": "m", "max_tokens": 5, **body}).format == "chat_completions"
 
@@ -222,12 +222,12 @@ def test_clues_of_chat_completions_outweigh_a_limit(body: dict[str, object]) -> 
         {"messages": [USER, {"role": "system", "content": [{"type": "tool_addition", "tool": {}}]}]},
     ],
 )
-def test_clues_of_messages_alone_are_enough(more: dict[str, object]) -> None:
+def test_evidence_of_messages_only_detects_messages(more: dict[str, object]) -> None:
     """Clues of the other format must not outweigh them."""
     assert fb.detect_format({"model": "m", "max_tokens": 5, "messages": [USER], **more}).format == "messages"
 
 
-def test_text_and_models_are_detected() -> None:
+def test_formats_of_bytes_and_typed_models_are_detected() -> None:
     """A gateway has bytes; a service has a typed model, whose format is certain."""
     from formatbridge.formats.messages import wire
 

@@ -43,6 +43,6 @@ def test_a_format_keeps_its_server_tools(format: ir.Format, tool: dict[str, Any]
 
 
 @pytest.mark.parametrize(("source", "row"), [("messages", "tool search of messages"), ("responses", "image generation")])
-def test_a_source_has_its_rows_only(source: ir.Format, row: str) -> None:
+def test_the_matrix_of_a_source_omits_rows_that_it_cannot_represent(source: ir.Format, row: str) -> None:
     """``formatbridge matrix --source`` omits exactly what the source cannot represent."""
     assert row in matrix_table(source)

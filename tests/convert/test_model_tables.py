@@ -183,7 +183,7 @@ def test_the_columns_of_litellm_about_reasoning_are_read_as_litellm_reads_them(r
     assert (facts.reasoning, facts.efforts, facts.budgets) == expected
 
 
-def test_the_columns_of_litellm_about_inputs_add_up() -> None:
+def test_the_columns_of_litellm_about_inputs_are_combined() -> None:
     """One column lists the modalities, and others have documents, which the list never has."""
     row = {"litellm_provider": "openai", "supported_modalities": ["text", "image"], "supports_pdf_input": True}
 
@@ -275,7 +275,7 @@ def test_a_table_of_no_known_form_is_rejected_with_what_was_expected(table: Any,
         fb.load_model_facts(table, source="chat_completions")
 
 
-def test_a_wrong_kind_is_rejected_by_name() -> None:
+def test_an_unknown_kind_of_table_is_rejected_with_the_known_ones() -> None:
     """A misspelt kind must not fall back to another one."""
     with pytest.raises(fb.ConfigurationError, match="kind is 'lite', expected model_list, litellm, models_dev or facts"):
         fb.load_model_facts({}, kind="lite")  # type: ignore[arg-type]

@@ -92,7 +92,7 @@ def test_a_stream_of_another_format_is_refused_by_name(raw: fb.Format, named: fb
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
 @pytest.mark.parametrize("sent", [b'{"a": 1}', b"{}", b'{"type": "foo", "a": 1}'], ids=["no type", "empty", "type"])
-def test_an_unknown_object_begins_no_answer(source: fb.Format, target: fb.Format, sent: bytes) -> None:
+def test_an_unknown_object_does_not_start_an_answer(source: fb.Format, target: fb.Format, sent: bytes) -> None:
     """A proxy sends objects before the server does; an answer that has begun has an id and a model."""
     converter = fb.StreamConverter(source=source, target=target)
 
@@ -233,7 +233,7 @@ def test_a_delta_with_unknown_fields_only_is_reported() -> None:
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_an_item_may_turn_out_to_be_of_another_kind(target: fb.Format) -> None:
+def test_a_done_item_may_have_another_type_than_its_added_event(target: fb.Format) -> None:
     """Law 13: an item that began as a reasoning summary ends as a message."""
     reasoning = {"type": "reasoning", "id": "x", "summary": []}
     message = {"type": "message", "id": "x", "role": "assistant", "content": [{"type": "output_text", "text": "Rome"}]}
@@ -346,7 +346,7 @@ def _framed(events: list[dict[str, Any]]) -> bytes:
     return b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events)
 
 
-def test_a_summary_that_is_no_text_ends_no_stream() -> None:
+def test_an_invalid_reasoning_summary_does_not_end_the_stream() -> None:
     """A detail of reasoning text has no summary in its type; in the same format it passes unchanged."""
     head = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
     details = [
@@ -364,7 +364,7 @@ def test_a_summary_that_is_no_text_ends_no_stream() -> None:
     assert collected.body["choices"][0]["message"]["reasoning_details"] == details
 
 
-def test_a_piece_of_arguments_does_not_change_its_call() -> None:
+def test_a_piece_of_arguments_does_not_replace_fields_of_its_call() -> None:
     """A field of a piece has the name of one of the call: the call keeps its value, and that of the piece is reported."""
     piece = {"jsonPath": "$.city", "stringValue": "Oslo", "args": "all", "name": "other"}
     call = {"name": "f", "id": "c1", "partialArgs": [piece]}
@@ -425,7 +425,7 @@ def test_a_text_that_differs_from_its_deltas_is_reported(name: str, target: fb.F
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_an_accumulated_stream_has_what_is_done(name: str) -> None:
+def test_a_collected_stream_uses_the_values_of_done_events(name: str) -> None:
     """Law 2: nothing was sent yet, so nothing is lost."""
     assert not delayed_losses(fb.collect_stream([odd(name)], source="responses", target="chat_completions"))
 
@@ -457,7 +457,7 @@ def test_a_call_whose_end_has_no_name_or_id_keeps_those_of_its_start() -> None:
         assert (call["id"], call["function"]["name"]) == ("call_1", "get_weather")
 
 
-def test_broken_arguments_can_be_refused() -> None:
+def test_raise_on_impossible_refuses_invalid_arguments() -> None:
     """A caller who requires valid arguments gets an error in place of an end."""
     converter = fb.StreamConverter(source="responses", target="messages", options=fb.Options(raise_on="impossible"))
     converter.feed(odd("arguments"))

@@ -164,7 +164,7 @@ FOLLOWING = {
 
 @pytest.mark.parametrize("error", ERRORS)
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_what_follows_an_error_passes_unchanged(format: fb.Format, error: str) -> None:
+def test_events_after_an_error_pass_unchanged(format: fb.Format, error: str) -> None:
     """Law 3: OpenAI sends ``error``, then ``response.failed`` with the usage; a program that reads the events needs both."""
     if error == "plain lines":  # from there on the stream is JSON
         return
@@ -178,7 +178,7 @@ def test_what_follows_an_error_passes_unchanged(format: fb.Format, error: str) -
 
 
 @pytest.mark.parametrize("format", ["messages", "responses"])
-def test_what_follows_an_error_gets_its_name(format: fb.Format) -> None:
+def test_events_after_an_error_get_their_names(format: fb.Format) -> None:
     """A client that reads the names of events ignores one without."""
     nameless = FOLLOWING[format].partition(b"\n")[2]
 
@@ -188,7 +188,7 @@ def test_what_follows_an_error_gets_its_name(format: fb.Format) -> None:
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_a_stream_that_ends_after_an_error_is_over(format: fb.Format) -> None:
+def test_a_stream_that_ends_after_an_error_is_not_truncated(format: fb.Format) -> None:
     """Its reader has the error; an incomplete event after it does not concern the answer."""
     converter = fb.StreamConverter(source=format, target=format)
     converted = converter.feed(_beginning(format) + ERRORS_OF_THE_FORMAT[format] + FOLLOWING[format][:-9])

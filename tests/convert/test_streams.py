@@ -45,7 +45,7 @@ def _meaning(body: Any, format: fb.Format) -> Any:
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_stream_is_the_same_at_any_cut_of_its_bytes(source: fb.Format, target: fb.Format) -> None:
+def test_a_converted_stream_is_the_same_for_any_chunks(source: fb.Format, target: fb.Format) -> None:
     """Networks split bytes anywhere: inside an event, a line or a character."""
     stream = _stream(source)
 
@@ -55,7 +55,7 @@ def test_a_stream_is_the_same_at_any_cut_of_its_bytes(source: fb.Format, target:
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_stream_adds_up_to_the_converted_answer(source: fb.Format, target: fb.Format) -> None:
+def test_a_converted_stream_collects_to_the_converted_answer(source: fb.Format, target: fb.Format) -> None:
     """A user who streams and a user who waits for the whole answer get the same."""
     streamed = fb.collect_stream([_convert([_stream(source)], source, target)], source=target)
 
@@ -81,7 +81,7 @@ def _arguments(body: Any, format: fb.Format) -> list[str]:
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_a_truncated_stream_is_never_a_success(source: fb.Format, target: fb.Format) -> None:
+def test_a_truncated_stream_raises_with_its_partial_answer(source: fb.Format, target: fb.Format) -> None:
     """A connection that breaks in the middle raises, with the part that arrived and an error event for the target's reader."""
     stream = _stream(source)
     converter = fb.StreamConverter(source=source, target=target)
@@ -460,7 +460,7 @@ FINISHES: dict[str, Callable[[dict[str, Any]], Any]] = {
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_part_of_an_answer_is_never_taken_for_the_whole(source: fb.Format, target: fb.Format) -> None:
+def test_a_partial_answer_is_marked_as_incomplete(source: fb.Format, target: fb.Format) -> None:
     """A user who stores the part before a truncation stores an answer without an end."""
     stream = _stream(source, "text_plain")
     converter = fb.StreamConverter(source=source, target=target)
@@ -508,7 +508,7 @@ def test_unusual_events_raise_errors_of_this_library_only(source: fb.Format, tar
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_stream_ends_once(source: fb.Format, target: fb.Format) -> None:
+def test_a_finished_stream_rejects_further_calls(source: fb.Format, target: fb.Format) -> None:
     """A second end would be a second ``[DONE]``, and bytes after it would belong to another stream."""
     converter = fb.StreamConverter(source=source, target=target)
     converter.feed(_stream(source))

@@ -74,7 +74,7 @@ def test_a_recorded_stream_has_one_end(entry: Entry) -> None:
 
 
 @pytest.mark.parametrize("sample", ANSWERS, ids=str)
-def test_an_answer_survives_being_streamed(sample: Sample) -> None:
+def test_a_replayed_answer_decodes_to_the_answer(sample: Sample) -> None:
     """Law 6: the accumulated chunks are the answer, and law 8: they follow the grammar."""
     whole = decode_response(check(sample.body, NAME, "response"))
 
@@ -127,7 +127,7 @@ def test_an_index_that_is_used_again_begins_a_new_call() -> None:
     assert [part.id for part in answer.choices[0].parts if isinstance(part, ir.ToolCall)] == ["a", "b"]
 
 
-def test_a_stream_that_is_cut_has_no_end() -> None:
+def test_a_truncated_stream_has_no_end_event() -> None:
     """Law 9: a truncated stream has no end event."""
     assert not any(isinstance(event, events.End) for event in _run([{"content": "Hel"}]))
 
@@ -229,7 +229,7 @@ def test_another_id_of_a_call_is_reported() -> None:
     ]
 
 
-def test_the_tokens_of_a_refusal_stay_with_it() -> None:
+def test_logprobs_of_a_refusal_belong_to_the_refusal() -> None:
     """Log probabilities are separate for text and refusal, in the source and in the target."""
     tokens = [{"token": "No", "logprob": -0.5, "bytes": [78, 111], "top_logprobs": []}]
     stream = _chunks({"refusal": "No"}, logprobs={"content": None, "refusal": tokens})
@@ -241,7 +241,7 @@ def test_the_tokens_of_a_refusal_stay_with_it() -> None:
     assert _body(_collect(_decode(_encode(answer))))["choices"][0]["logprobs"] == {"content": None, "refusal": tokens}
 
 
-def test_arguments_behind_the_end_of_their_choice_are_not_lost() -> None:
+def test_arguments_after_the_finish_reason_are_kept() -> None:
     """Servers that send the finish reason too early continue the call; a call without a name is not created."""
     call = {"index": 0, "id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a":'}}
     delayed = {"index": 0, "function": {"arguments": "1}"}}

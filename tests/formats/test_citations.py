@@ -149,7 +149,7 @@ def test_citations_of_a_stream_have_the_spans_of_the_whole_answer(reported: list
     assert [loss for loss in collected.losses if loss.code == "too_late"] == []
 
 
-def test_annotations_count_from_their_text_whichever_block_stops() -> None:
+def test_offsets_of_annotations_count_from_the_beginning_of_their_text() -> None:
     """Laws 1 and 6: a block that is never stopped, or continues later, precedes the text with the citation; its words do not count."""
     cited = {"type": "web_search_result_location", "url": "u", "title": "t", "cited_text": "c", "encrypted_index": "e"}
     begun = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "usage": {"input_tokens": 1}}

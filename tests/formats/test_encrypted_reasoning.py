@@ -177,7 +177,7 @@ def test_reasoning_without_a_token_is_handled_by_the_option(choice: Any, written
     )
 
 
-def test_a_limit_below_what_the_server_takes_is_raised() -> None:
+def test_an_output_limit_below_the_minimum_is_raised_to_it() -> None:
     """Clients test an endpoint with a limit of 1 to 10 tokens; the server rejects less than 16."""
     converted = fb.convert_request(UNSIGNED | {"max_tokens": 1}, source="messages", target="responses")
 

@@ -232,7 +232,7 @@ def test_details_of_an_error_have_precedence_over_the_name_of_its_class(
 
 
 @pytest.mark.parametrize("body", UNKNOWN_SHAPES, ids=repr)
-def test_the_client_and_the_converter_read_one_message(body: dict[str, Any]) -> None:
+def test_client_and_converter_read_the_same_error_message(body: dict[str, Any]) -> None:
     """An error has the same message, raised or converted."""
     converted = fb.convert_error(body, source="messages", target="chat_completions", status=403)
     answer = httpx.MockTransport(lambda _: httpx.Response(403, json=body))
@@ -310,7 +310,7 @@ def test_a_quota_code_is_a_server_error_only_with_its_status(source: fb.Format, 
         (17, None),
     ],
 )
-def test_the_client_and_the_converter_read_one_wait(delay: object, seconds: float | None) -> None:
+def test_client_and_converter_read_the_same_retry_after(delay: object, seconds: float | None) -> None:
     """An infinite or negative time is ignored; JSON could not represent it."""
     details = [7, {"@type": "other"}, {"retryDelay": delay}]
     body = {"error": {"code": 429, "message": "no", "status": "RESOURCE_EXHAUSTED", "details": details}}
@@ -405,7 +405,7 @@ def test_the_message_of_a_cancelled_answer_is_kept(message: str) -> None:
 
 @pytest.mark.parametrize("status", [400, 401, 402, 403, 500])
 @pytest.mark.parametrize("code", sorted(QUOTA_CODES))
-def test_a_quota_error_is_the_same_in_a_body_and_in_a_stream(code: str, status: int) -> None:
+def test_a_quota_error_has_the_same_kind_in_a_body_and_in_a_stream(code: str, status: int) -> None:
     """Relays choose any status; the owner of the account must see the reason in both cases."""
     body = {"error": {"message": "no", "type": "new_api_error", "code": code}}
 

@@ -78,7 +78,7 @@ def test_choices_have_the_same_order_streamed_folded_and_whole(order: tuple[int,
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_an_answer_and_its_replay_mean_the_same_to_others(format: fb.Format) -> None:
+def test_an_answer_and_its_replay_convert_to_the_same_body(format: fb.Format) -> None:
     """Law 6: an answer means the same as a stream and as a whole body."""
     other: fb.Format = "messages" if format != "messages" else "responses"
     for sample in SAMPLES:
@@ -184,7 +184,7 @@ def test_reasoning_details_fold_by_index_and_their_tokens_stay_unchanged(stem: s
         ({"audio": {"id": "a", "transcript": "ha"}}, {"audio": {"id": "a", "transcript": "haha"}}),
     ],
 )
-def test_two_equal_pieces_are_two(delta: dict[str, Any], expected: dict[str, Any]) -> None:
+def test_equal_deltas_are_both_kept(delta: dict[str, Any], expected: dict[str, Any]) -> None:
     """Equal pieces of a text, or of audio, are not a repetition."""
     deltas = [{"role": "assistant"}, delta, delta]
     chunks = [{"choices": [{"index": 0, "delta": each}]} for each in deltas] + [
@@ -481,13 +481,13 @@ def test_each_rule_merges_the_values_of_a_field(rule: Rule, values: list[Any], w
     ("rule", "values"),
     [("equal", ["a", "b"]), ("repeated", ["a"]), ("empty", ["a"]), ("text", ["a", ["b"]]), ("text", [["a"], "b"])],
 )
-def test_a_contradiction_makes_the_whole_unknown(rule: Rule, values: list[Any]) -> None:
-    """The canonical model is used then, instead of a guess."""
+def test_contradictory_pieces_raise_a_conflict(rule: Rule, values: list[Any]) -> None:
+    """The caller then uses the canonical model, because any value of the fold would be a guess."""
     with pytest.raises(ConflictError):
         _fold(rule, *values)
 
 
-def test_the_pieces_stay_unchanged() -> None:
+def test_folding_does_not_change_the_pieces() -> None:
     """Law 14: the events belong to the caller."""
     pieces: list[dict[str, Any]] = [{"items": [1], "object": {"items": [1]}}, {"items": [2], "object": {"items": [2]}}]
     inner = Table({}, other="list", null="first")

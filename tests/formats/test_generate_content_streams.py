@@ -157,7 +157,7 @@ def breaches(data: bytes) -> list[str]:
 
 @requires_corpus
 @pytest.mark.parametrize("entry", STREAMS, ids=lambda entry: str(entry.path))
-def test_recorded_streams_come_to_one_end_and_collect_to_an_answer(entry: Entry) -> None:
+def test_a_recorded_stream_of_gemini_has_one_end_and_an_answer(entry: Entry) -> None:
     """The events of servers are read in order, in both framings, and their answer can be written."""
     chunks = _parsed(entry.bytes())
 
@@ -205,7 +205,7 @@ def _in_order(emitted: Iterable[events.Event]) -> None:
 
 
 @pytest.mark.parametrize("sample", SAME_FORMAT, ids=str)
-def test_an_answer_sent_as_one_event_is_the_answer(sample: Sample) -> None:
+def test_a_whole_answer_in_one_event_is_read(sample: Sample) -> None:
     """Law 6: a whole body is a stream of one event; extras, ids, tokens and sources are those of the whole answer."""
     whole = _answer(sample)
     body = check(sample.body, sample.format, "response")
@@ -282,7 +282,7 @@ def test_arguments_that_come_in_pieces_are_put_together() -> None:
 
 
 @pytest.mark.parametrize("path", ["$.a[5]", "$.a.b", "a", "$", "$.a[", "", None])
-def test_arguments_whose_path_leads_nowhere_are_refused(path: str | None) -> None:
+def test_arguments_with_an_invalid_json_path_are_refused(path: str | None) -> None:
     """Nothing is guessed, and no index creates a long list."""
     pieces = [{"jsonPath": "$.a", "stringValue": "x"}, {"jsonPath": path, "stringValue": "y"}]
     raw = {"candidates": [{"content": {"parts": [{"functionCall": {"name": "f", "partialArgs": pieces}}]}}]}
@@ -302,7 +302,7 @@ def test_arguments_whose_path_leads_nowhere_are_refused(path: str | None) -> Non
         {"detail": ["slow down"]},
     ],
 )
-def test_errors_end_the_stream_in_whatever_shape(raw: JsonObject) -> None:
+def test_an_error_of_any_shape_ends_the_stream(raw: JsonObject) -> None:
     """An error is never a normal end, and nothing follows it."""
     begun = {"candidates": [{"content": {"parts": [{"text": "a"}]}, "finishReason": "STOP"}]}
     decoder = StreamDecoder()
@@ -328,7 +328,7 @@ def test_padding_is_ignored_and_a_prompt_may_be_blocked() -> None:
     assert answer.extra == _read(blocked).extra
 
 
-def test_sources_of_several_events_add_up() -> None:
+def test_sources_of_several_events_are_joined() -> None:
     """The indexes of sources count within their event, unless it repeats earlier ones."""
 
     def event(text: str, start: int, uri: str) -> JsonObject:
@@ -362,7 +362,7 @@ def test_audio_in_several_events_is_one_part() -> None:
     assert [loss.path for loss in converter.losses if loss.severity == "impossible"] == ["/candidates/0/content/parts/3"]
 
 
-def test_pages_of_several_events_add_up() -> None:
+def test_url_metadata_of_several_events_is_joined() -> None:
     """A page in an early event is as valid as one in the last."""
     pages = [{"retrievedUrl": f"https://{name}.example"} for name in "ab"]
     items = [{"candidates": [{"urlContextMetadata": {"urlMetadata": [page]}, "finishReason": "STOP"}]} for page in pages]
@@ -373,7 +373,7 @@ def test_pages_of_several_events_add_up() -> None:
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "responses"])
-def test_a_call_that_is_cut_in_its_arguments_is_reported(target: fb.Format) -> None:
+def test_a_call_with_truncated_arguments_is_reported(target: fb.Format) -> None:
     """It looks complete, and a caller would run it."""
     piece = {
         "name": "f",
@@ -419,7 +419,7 @@ def test_a_citation_covers_only_its_segment(between: list[JsonObject], target: f
 
 @requires_corpus
 @pytest.mark.parametrize("entry", STREAMS, ids=lambda entry: str(entry.path))
-def test_texts_may_be_cut_anywhere(entry: Entry) -> None:
+def test_the_answer_does_not_depend_on_where_texts_are_split(entry: Entry) -> None:
     """Law 7: the same text in other pieces is the same answer."""
     chunks = _parsed(entry.bytes())
     pieces = [_with_cut_texts(chunk) for chunk in chunks]
@@ -445,7 +445,7 @@ def _with_cut_texts(chunk: JsonObject) -> JsonObject:
 
 @requires_corpus
 @pytest.mark.parametrize("entry", STREAMS, ids=lambda entry: str(entry.path))
-def test_a_stream_cut_before_its_end_never_ends(entry: Entry) -> None:
+def test_a_stream_without_its_finish_reasons_has_no_end(entry: Entry) -> None:
     """Law 9: without the finish reason of every candidate there is no end."""
     chunks = _parsed(entry.bytes())
     ending = next((n for n, chunk in enumerate(chunks) for each in chunk.get("candidates") or () if each.get("finishReason")), None)
@@ -462,7 +462,7 @@ def test_a_stream_cut_before_its_end_never_ends(entry: Entry) -> None:
 
 
 @pytest.mark.parametrize("sample", ANSWERS, ids=lambda sample: f"{sample.format}-{sample}")
-def test_a_written_stream_adds_up_to_the_written_answer(sample: Sample) -> None:
+def test_a_written_stream_accumulates_to_the_whole_answer(sample: Sample) -> None:
     """Laws 6, 7 and 8: from every format, the accumulated events are the body of the whole answer."""
     answer = _answer(sample)
     if answer.error:
@@ -479,7 +479,7 @@ def test_a_written_stream_adds_up_to_the_written_answer(sample: Sample) -> None:
 
 
 @pytest.mark.parametrize("sample", ANSWERS, ids=lambda sample: f"{sample.format}-{sample}")
-def test_a_written_stream_reads_as_the_written_answer(sample: Sample) -> None:
+def test_a_written_stream_decodes_to_the_whole_answer(sample: Sample) -> None:
     """Law 6: the stream and the whole body are decoded to the same answer."""
     answer = _answer(sample)
     if answer.error:
@@ -492,7 +492,7 @@ def test_a_written_stream_reads_as_the_written_answer(sample: Sample) -> None:
     assert _in_one_cut(_encoded(_collected(emitted))) == _in_one_cut(_encoded(_read(_encoded(answer))))
 
 
-def test_deltas_leave_at_once_and_calls_when_whole() -> None:
+def test_deltas_are_emitted_at_once_and_calls_when_complete() -> None:
     """Law 10: only values that the format cannot split are delayed."""
     encoder = StreamEncoder(DEFAULT_OPTIONS, None)
     assert encoder.feed(events.Start("i", "m")) == b""
@@ -505,7 +505,7 @@ def test_deltas_leave_at_once_and_calls_when_whole() -> None:
     assert b'"args":{"a":1}' in encoder.feed(events.PartEnd(0, 1))
 
 
-def test_a_failure_is_an_error_event_and_nothing_else() -> None:
+def test_a_failed_stream_ends_in_an_error_event() -> None:
     """The client looks for the key ``error`` at the beginning."""
     encoder = StreamEncoder(DEFAULT_OPTIONS, None)
     data = encoder.feed(events.Start("i", "m")) + encoder.feed(events.Failed(ir.Error(kind="overloaded", message="busy")))

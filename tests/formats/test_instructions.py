@@ -62,7 +62,7 @@ ALONE: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("source", ALONE)
-def test_instructions_alone_are_what_is_answered(source: fb.Format) -> None:
+def test_instructions_without_an_input_become_the_input(source: fb.Format) -> None:
     """A server rejects instructions without an input, and accepts them as its only item."""
     converted = fb.convert_request(ALONE[source], source=source, target="responses", model="m")
 
@@ -71,7 +71,7 @@ def test_instructions_alone_are_what_is_answered(source: fb.Format) -> None:
     assert not converted.losses
 
 
-def test_instructions_alone_come_back() -> None:
+def test_instructions_without_an_input_survive_a_round_trip() -> None:
     """Nothing is lost; the addition is that the exchange is not stored."""
     there = fb.convert_request(ALONE["chat_completions"], source="chat_completions", target="responses")
     back = fb.convert_request(there.body, source="responses", target="chat_completions")
@@ -79,7 +79,7 @@ def test_instructions_alone_come_back() -> None:
     assert back.body == ALONE["chat_completions"] | {"store": False}
 
 
-def test_instructions_are_answered_where_all_turns_are_empty() -> None:
+def test_instructions_become_the_input_where_all_turns_are_empty() -> None:
     """Empty turns are left out, and then only the instructions remain."""
     empty = {"role": "assistant", "content": None}
     body = ALONE["chat_completions"] | {"messages": [*ALONE["chat_completions"]["messages"], empty]}
@@ -90,7 +90,7 @@ def test_instructions_are_answered_where_all_turns_are_empty() -> None:
     assert [(loss.path, loss.severity, loss.code) for loss in converted.losses] == [("/messages/1", "info", "empty")]
 
 
-def test_empty_instructions_are_nothing_to_answer() -> None:
+def test_empty_instructions_without_turns_are_an_impossible_loss() -> None:
     """Every server rejects such a request."""
     body = {"model": "m", "messages": [{"role": "system", "content": ""}]}
 

@@ -75,7 +75,7 @@ def test_base64_in_the_place_of_an_address_is_an_image(target: fb.Format, expect
 
 
 @pytest.mark.parametrize("url", ["https://example.com/a.png", "/9j/a", "img"])
-def test_an_address_stays_an_address(url: str) -> None:
+def test_a_url_of_an_image_stays_a_url(url: str) -> None:
     """A value that does not begin like an image is passed on."""
     assert _written(_asked({"type": "image_url", "image_url": {"url": url}}, "messages"))["source"] == {"type": "url", "url": url}
 
@@ -94,7 +94,7 @@ def test_a_pdf_sent_as_an_image_becomes_a_document(source: fb.Format, target: fb
     assert written["type"] == ("file" if target == "chat_completions" else "input_file")
 
 
-def test_a_drawn_image_that_names_no_type_is_called_what_its_bytes_are() -> None:
+def test_a_generated_image_without_a_type_has_the_type_of_its_bytes() -> None:
     """A reader of a PNG with the type of a JPEG shows nothing."""
     drawn = {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": PNG}
     body = {"model": "m", "input": [{"role": "user", "content": "draw"}, drawn, {"role": "user", "content": "again"}]}
@@ -114,7 +114,7 @@ def test_a_file_with_bytes_and_an_id_is_sent_as_bytes(target: fb.Format) -> None
 
 
 @pytest.mark.parametrize("target", ["messages", "responses"])
-def test_what_one_vendor_stores_is_a_file_of_that_vendor(target: fb.Format) -> None:
+def test_a_cloud_storage_url_is_an_impossible_loss_for_other_vendors(target: fb.Format) -> None:
     """Other vendors cannot read ``gs://`` and would reject the whole request."""
     stored = {"type": "image_url", "image_url": {"url": "gs://bucket/a.png"}}
 
@@ -146,7 +146,7 @@ def test_parameters_of_the_type_of_a_generated_image_are_reported() -> None:
 
 
 @pytest.mark.parametrize("head", ["data:text/plain;;base64,", "data:TEXT/plain; base64 ,", "data:text/plain;base64,"])
-def test_a_type_without_parameters_stays_bare(head: str) -> None:
+def test_a_data_url_without_parameters_has_a_media_type_without_them(head: str) -> None:
     """An empty parameter has no meaning, and the mark of base64 is none."""
     result = _asked({"type": "file", "file": {"filename": "a.txt", "file_data": f"{head}YQ=="}}, "generate_content")
 

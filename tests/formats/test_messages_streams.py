@@ -185,7 +185,7 @@ def test_recorded_streams_fold_to_the_whole_answer(entry: Entry) -> None:
 
 
 @pytest.mark.parametrize("sample", SAME_FORMAT, ids=str)
-def test_answers_cut_to_streams_fold_to_themselves(sample: Sample) -> None:
+def test_an_answer_split_into_events_folds_to_the_answer(sample: Sample) -> None:
     """Law 6: every block, extra field, citation and token is the same from deltas and from a whole answer."""
     wanted = comparable(answer_of(sample))
 
@@ -213,7 +213,7 @@ def test_a_truncated_stream_has_no_end(entry: Entry) -> None:
 
 @requires_corpus
 @pytest.mark.parametrize("entry", STREAMS, ids=lambda entry: entry.id)
-def test_pieces_of_text_may_be_cut_anywhere(entry: Entry) -> None:
+def test_the_answer_does_not_depend_on_where_deltas_are_split(entry: Entry) -> None:
     """Law 7: the same text in other pieces is the same answer."""
     stream = parsed(entry.bytes())
 
@@ -270,7 +270,7 @@ ODD: dict[str, list[JsonObject]] = {
 
 
 @pytest.mark.parametrize("stream", ODD.values(), ids=ODD)
-def test_servers_that_bend_the_grammar_are_understood(stream: list[JsonObject]) -> None:
+def test_streams_with_missing_or_repeated_events_are_read(stream: list[JsonObject]) -> None:
     """Missing events are replaced, and nothing is read twice."""
     emitted = decoded(stream)
 
@@ -292,7 +292,7 @@ CUT: dict[str, list[JsonObject]] = {
 
 @pytest.mark.parametrize("target", FORMATS)
 @pytest.mark.parametrize("stream", CUT.values(), ids=CUT)
-def test_a_stop_without_a_reason_ends_nothing_by_half(stream: list[JsonObject], target: ir.Format) -> None:
+def test_a_message_stop_without_a_stop_reason_completes_no_call(stream: list[JsonObject], target: ir.Format) -> None:
     """Law 9: some relays send ``message_stop`` after a broken stream; its half call must not be run."""
     converter = StreamConverter(source="messages", target=target)
     full = {"type": "message", "role": "assistant", "stop_reason": None, "stop_sequence": None, **START["message"]}
@@ -303,14 +303,14 @@ def test_a_stop_without_a_reason_ends_nothing_by_half(stream: list[JsonObject], 
         converter.finish()
 
 
-def test_a_stop_reason_ends_what_is_open() -> None:
+def test_a_stop_reason_closes_open_blocks() -> None:
     """The server sent a finish reason, so the answer is complete although a block is open."""
     emitted = decoded([START, *CALL, {**END, "delta": {"stop_reason": "max_tokens"}}, STOP])
 
     assert [event.finish.reason for event in emitted if isinstance(event, events.Finished)] == ["length"]
 
 
-def test_a_repeated_start_emits_nothing_new() -> None:
+def test_a_repeated_message_start_is_ignored() -> None:
     """Values of both were sent; a value of the second only is emitted with the first if nothing was sent yet."""
     bare = {**START, "message": {"content": []}}
 
@@ -340,7 +340,7 @@ def test_overlapping_blocks_are_kept_apart() -> None:
         {"message": "Overloaded"},
     ],
 )
-def test_an_error_is_a_failure_and_nothing_follows(error: JsonObject) -> None:
+def test_events_after_an_error_are_ignored(error: JsonObject) -> None:
     """Law 9: an error never becomes an end, whatever its shape."""
     emitted = decoded([START, *HELLO[:2], error, HELLO[2], END, STOP])
 
@@ -363,7 +363,7 @@ def test_the_end_is_emitted_with_the_last_event() -> None:
     assert decoder.finish("end_of_bytes") == decoder.finish("done") == []
 
 
-def test_a_model_that_took_over_is_named() -> None:
+def test_the_model_of_an_answer_is_the_fallback_model() -> None:
     """Law 6: the start is delayed until the block with its name, which is no content."""
     over = {"type": "fallback", "from": {"model": "m"}, "to": {"model": "n"}}
 
@@ -376,7 +376,7 @@ def test_a_model_that_took_over_is_named() -> None:
 
 
 @pytest.mark.parametrize("sample", SAME_FORMAT, ids=str)
-def test_what_is_written_is_the_whole_answer(sample: Sample) -> None:
+def test_a_written_stream_collects_to_the_whole_answer(sample: Sample) -> None:
     """Laws 6 and 8: an answer that is replayed, written, read and collected is the same, in a stream that follows the grammar."""
     answer = answer_of(sample)
 
@@ -452,7 +452,7 @@ def contents(stream: list[JsonObject]) -> list[JsonObject]:
     return content
 
 
-def test_deltas_leave_as_they_come() -> None:
+def test_deltas_of_the_open_block_are_emitted_at_once() -> None:
     """Law 10: text, reasoning and arguments of the open block are never delayed."""
     encoder = MESSAGES.stream_encoder(Options(), None)
     encoder.feed(events.Start("msg_1", "m"))
@@ -470,7 +470,7 @@ def test_deltas_leave_as_they_come() -> None:
         encoder.feed(events.PartEnd(0, index))
 
 
-def test_parallel_parts_wait_for_the_open_one() -> None:
+def test_parallel_parts_are_emitted_one_after_the_other() -> None:
     """One block is open at a time, and each call still gets all of its arguments."""
     calls = [ir.ToolCall(f"c{at}", "f", "") for at in range(3)]
     emitted = answered(
@@ -505,7 +505,7 @@ def test_a_call_without_arguments_has_an_empty_object(pieces: list[str]) -> None
     assert breaches(stream) == []
 
 
-def test_free_text_is_wrapped_piece_by_piece() -> None:
+def test_free_text_input_is_escaped_in_each_delta() -> None:
     """A custom call becomes one argument with any text."""
     for pieces in ([], ['a"b', "\n\\", "\u2028"]):
         call = events.PartStart(0, 0, ir.ToolCall("c", "f", "", kind="custom"))
@@ -522,7 +522,7 @@ def test_a_block_without_text_is_never_opened() -> None:
     assert contents(encoded(answered(*emitted))) == []
 
 
-def test_citations_follow_the_text_that_has_left() -> None:
+def test_citations_are_emitted_after_their_text() -> None:
     """The block of a text has its citations, in their order."""
     other = replace(CITED, url="https://b.example")
     emitted = answered(
@@ -536,7 +536,7 @@ def test_citations_follow_the_text_that_has_left() -> None:
 
 
 @pytest.mark.parametrize("carry", [True, False])
-def test_a_token_behind_its_text_is_carried_behind_it(carry: bool) -> None:
+def test_a_token_after_its_text_is_carried_in_a_separate_block(carry: bool) -> None:
     """The text was sent already; the token returns from its separate block."""
     emitted = answered(
         events.PartStart(0, 0, ir.Text("")),
@@ -576,7 +576,7 @@ def test_the_first_of_several_choices_is_written() -> None:
     assert naively_collected(stream)["stop_reason"] == "end_turn"
 
 
-def test_a_failure_leaves_the_block_open_and_ends_the_stream() -> None:
+def test_a_failed_stream_has_no_block_stop_event() -> None:
     """A truncated source never becomes a normal end."""
     encoder = MESSAGES.stream_encoder(Options(), None)
     output = b"".join(encoder.feed(event) for event in answered(events.PartStart(0, 0, ir.Text("a")))[:2])

@@ -175,7 +175,7 @@ def test_a_request_that_a_model_accepts_passes_unchanged_in_its_format(case: Cas
 @pytest.mark.parametrize(
     "setting", [{"reasoning_effort": "high"}, {"reasoning_effort": "none"}, {"reasoning": {"max_tokens": 9000}}]
 )
-def test_a_kind_of_reasoning_is_enough(kind: Any, target: fb.Format, setting: dict[str, Any]) -> None:
+def test_facts_may_state_the_kind_of_reasoning_only(kind: Any, target: fb.Format, setting: dict[str, Any]) -> None:
     """A table that a user writes by hand has one fact for each model, and no limits."""
     request = {"model": "m", "messages": QUESTION} | setting
 
@@ -201,7 +201,7 @@ def test_media_that_a_model_cannot_read_are_left_out_and_reported() -> None:
     ]
 
 
-def test_a_lowered_limit_is_the_only_one() -> None:
+def test_a_lowered_limit_replaces_both_limit_fields() -> None:
     """A server that reads the other field would reject the request."""
     body = {"model": "m", "messages": QUESTION, "max_tokens": 500, "max_completion_tokens": 900}
     target = fb.Target("chat_completions", model=fb.ModelFacts(output_limit=100))

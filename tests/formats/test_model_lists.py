@@ -57,7 +57,7 @@ def test_an_object_with_nothing_of_a_list_is_no_empty_list(body: object, text: s
 @pytest.mark.parametrize(
     "body", [{}, {"models": []}, {"models": None}, {"nextPageToken": ""}, {"tuned_models": [], "new": 1}], ids=repr
 )
-def test_a_list_may_be_empty(body: object) -> None:
+def test_an_empty_list_of_models_is_converted(body: object) -> None:
     assert asked(body) == []
 
 

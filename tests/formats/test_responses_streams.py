@@ -258,7 +258,7 @@ def test_calls_that_an_empty_last_output_hides_still_end_the_answer_for_calls() 
     ],
     ids=["flat", "nested", "a body without a type", "of an unknown type", "failed"],
 )
-def test_an_error_of_any_shape_is_a_failure_and_the_last_thing(raw: JsonObject) -> None:
+def test_an_error_of_any_shape_is_the_last_event(raw: JsonObject) -> None:
     """Law 9: an error never becomes a normal end."""
     decoded = _decode([*_bare_events()[:2], raw, *_bare_events()[2:]])
 
@@ -278,7 +278,7 @@ def test_an_unknown_event_is_ignored(raw: JsonObject) -> None:
 
 
 @pytest.mark.parametrize("sample", ANSWERS, ids=str)
-def test_an_answer_streamed_and_collected_is_the_answer(sample: Sample) -> None:
+def test_a_streamed_answer_collects_to_the_whole_answer(sample: Sample) -> None:
     """Laws 6 and 8: the last event, the collected answer and the whole answer are the same."""
     answer = _answer(sample)
     stream = _encode(_unfold(answer))
@@ -303,8 +303,8 @@ def test_an_answer_of_another_format_is_streamed_as_it_is_written_whole(sample: 
 
 
 @pytest.mark.parametrize("size", [1, 3, 50])
-def test_other_cuts_of_the_deltas_are_the_same_answer(size: int) -> None:
-    """Law 7."""
+def test_the_answer_does_not_depend_on_the_size_of_deltas(size: int) -> None:
+    """Law 7: a server may split a text anywhere, and a user gets the same answer."""
     for sample in (*ANSWERS, *OTHERS)[::7]:
         decoded = _unfold(_answer(sample))
         if len(str(decoded)) > 100_000:
@@ -332,7 +332,7 @@ def test_a_recorded_stream_written_again_is_the_collected_answer(entry: Entry) -
     assert last == wanted
 
 
-def test_a_delta_leaves_at_once() -> None:
+def test_a_delta_of_each_part_is_emitted_at_once() -> None:
     """Law 10: text, reasoning, refusals, arguments and code."""
     parts: list[ir.Part] = [
         ir.Text(""), ir.Reasoning(""), ir.Refusal(text=""), ir.ToolCall("c", "f", ""), ir.ToolCall("d", "g", "", kind="custom"),

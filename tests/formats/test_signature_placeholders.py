@@ -55,7 +55,7 @@ def test_a_signature_is_never_replaced() -> None:
     assert _signatures(converted) == [["c2ln", None], [WORD, "c2ln"]]
 
 
-def test_leave_adds_nothing() -> None:
+def test_the_option_leave_adds_no_placeholder() -> None:
     """Older models and other servers of the format accept calls without."""
     options = fb.Options(unsigned_calls="leave")
 
@@ -91,7 +91,7 @@ def test_a_placeholder_that_is_read_is_no_token_and_no_loss(word: str, target: f
 
 
 @pytest.mark.parametrize("word", PLACEHOLDERS)
-def test_a_placeholder_of_a_compatible_server_is_none_either(word: str) -> None:
+def test_a_placeholder_in_extra_content_is_no_token_and_no_loss(word: str) -> None:
     """In OpenAI's format the text is in ``extra_content``."""
     body = _request([_call("a", word)])
 

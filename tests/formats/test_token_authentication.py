@@ -232,7 +232,7 @@ def test_a_forged_token_of_an_answer_is_dropped_and_reported(via: fb.Format, cal
 
 
 @pytest.mark.parametrize(("via", "caller"), DIRECTIONS)
-def test_a_seal_outlasts_a_conversion_without_a_key(via: fb.Format, caller: fb.Format) -> None:
+def test_a_conversion_without_a_key_keeps_the_seal(via: fb.Format, caller: fb.Format) -> None:
     """An answer passes through a process without the key, and the next request reaches the one that has it."""
     wire = next(name for name in fb.FORMATS if name not in (via, caller))
     answer = fb.convert_response(ANSWERS[wire], source=wire, target=via, options=SEALED).body
@@ -246,7 +246,7 @@ def test_a_seal_outlasts_a_conversion_without_a_key(via: fb.Format, caller: fb.F
 
 
 @pytest.mark.parametrize("fixture", [pytest.param(each, id=str(each)) for each in fixtures("response")])
-def test_an_answer_differs_by_its_seals_alone(fixture: Any) -> None:
+def test_a_token_key_changes_only_the_carried_tokens(fixture: Any) -> None:
     """A key changes no value of vendors and callers."""
     for target in fb.FORMATS:
         unsealed_body = fb.convert_response(fixture.body, source=fixture.format, target=target)
@@ -262,7 +262,7 @@ def test_an_answer_differs_by_its_seals_alone(fixture: Any) -> None:
             )
 
 
-def test_a_bridge_seals_and_checks() -> None:
+def test_a_bridge_seals_tokens_and_drops_forged_ones() -> None:
     """The documentation runs a gateway with a key like this."""
     bridge = fb.Bridge("chat_completions", via="messages", options=SEALED)
     first = bridge.open({"model": "m", "messages": [{"role": "user", "content": "x"}]})
@@ -284,7 +284,7 @@ def test_a_bridge_seals_and_checks() -> None:
         (5, "token_key is an int, expected None or bytes"),
     ],
 )
-def test_what_is_no_key_is_refused_and_not_shown(key: Any, text: str) -> None:
+def test_an_invalid_token_key_is_rejected_and_not_shown(key: Any, text: str) -> None:
     with pytest.raises(fb.ConfigurationError) as caught:
         fb.Options(token_key=key)
 

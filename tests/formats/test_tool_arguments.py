@@ -43,7 +43,7 @@ def _converted(target: fb.Format, *arguments: str) -> tuple[list[Any], list[tupl
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
 @pytest.mark.parametrize("text", ARGUMENTS)
-def test_a_call_is_read_as_if_it_were_alone(target: fb.Format, text: str) -> None:
+def test_invalid_arguments_do_not_change_other_calls(target: fb.Format, text: str) -> None:
     """An infinity or an invalid text must not change other calls."""
     alone, reported = _converted(target, text)
 
@@ -54,7 +54,7 @@ def test_a_call_is_read_as_if_it_were_alone(target: fb.Format, text: str) -> Non
 
 
 @pytest.mark.parametrize("target", ["messages", "generate_content"])
-def test_no_infinity_passes_among_others(target: fb.Format) -> None:
+def test_an_infinity_in_one_of_several_calls_is_rejected(target: fb.Format) -> None:
     """It would be written as ``Infinity``, which is no JSON."""
     raw, reported = _converted(target, "{}", '{"n":1e400}', '{"n":[1.5e300]}')
 

@@ -145,7 +145,7 @@ def test_results_without_an_id_answer_calls_without_a_result() -> None:
     assert _answered({"model": "m", "messages": [ASKED, calls, *results]}, "chat_completions") == {"f": "F", "g": "G"}
 
 
-def test_an_empty_id_of_responses_is_none() -> None:
+def test_an_empty_call_id_of_responses_is_replaced_by_the_item_id() -> None:
     """An empty text is no id; the id of the item is used."""
     call = {"type": "function_call", "call_id": "", "name": "f", "arguments": "{}"}
     items = [ASKED, call, call | {"name": "g", "id": "fc_2"}]

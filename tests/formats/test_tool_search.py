@@ -113,7 +113,7 @@ def test_a_search_among_allowed_tools_is_a_function(target: fb.Format) -> None:
     assert not [loss for loss in converted.losses if loss.path.startswith("/tools/0")]
 
 
-def test_a_search_that_the_server_runs_is_none_of_the_callers() -> None:
+def test_a_search_that_the_server_runs_becomes_no_function() -> None:
     """The caller could not answer the call."""
     body = {"model": "m", "input": "hi", "tools": [{"type": "tool_search"}]}
 
@@ -142,7 +142,7 @@ def test_stored_state_is_reported_with_what_to_do(path: str, target: fb.Format) 
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages", "generate_content"])
-def test_a_streamed_search_is_a_whole_call_elsewhere(target: fb.Format) -> None:
+def test_a_streamed_search_is_a_whole_call_in_other_formats(target: fb.Format) -> None:
     """The query is in the last event of its item, and no event has a piece of it."""
     stream = next(each for each in streams("responses") if each.stem == "tools_search_client")
     converter = fb.StreamConverter(source="responses", target=target)

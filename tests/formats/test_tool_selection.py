@@ -180,7 +180,7 @@ def test_choice_auto_with_web_search_is_no_loss_if_the_search_stays_optional() -
 
 
 @pytest.mark.parametrize(("target", "kind"), [("chat_completions", "dropped"), ("generate_content", "changed")])
-def test_a_server_without_an_allowed_tool_is_a_minor_loss(target: fb.Format, kind: str) -> None:
+def test_an_mcp_server_without_an_allowed_tool_is_an_info_loss(target: fb.Format, kind: str) -> None:
     """The model could never call it. If the target has servers, its absence follows from a value that is kept."""
     server = {"type": "url", "name": "s", "url": "https://mcp.example.com", "tool_configuration": {"enabled": False}}
     body = {"model": "m", "max_tokens": 99, "messages": [USER], "mcp_servers": [server]}

@@ -130,7 +130,7 @@ def test_the_official_types_accept_every_conversion(sample: Sample, target: fb.F
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_a_seal_returns_with_the_next_request(target: fb.Format) -> None:
+def test_the_next_request_has_the_token_of_the_format(target: fb.Format) -> None:
     """A token of the format passes through another format's answer, tagged with the format's name."""
     answer = fb.convert_response(ANSWER, source=LINES, target=target)
     again = fb.convert_response(answer.body, source=target, target=LINES)
@@ -206,7 +206,7 @@ def client() -> Iterator[fb.Client]:
         yield result
 
 
-def test_a_client_sends_the_format_and_through_it(client: fb.Client) -> None:
+def test_a_client_uses_the_format_as_source_and_as_target(client: fb.Client) -> None:
     """The format as source and as target, whole and as a stream."""
     request = {"model": "m", "max_tokens": 50, "messages": [{"role": "user", "content": "Is it sunny in Rome?"}]}
 
@@ -219,7 +219,7 @@ def test_a_client_sends_the_format_and_through_it(client: fb.Client) -> None:
         assert [event.event for event in cast(Any, stream)][-1] == "end"
 
 
-def test_detection_and_the_matrix_take_the_format() -> None:
+def test_detection_and_the_matrix_accept_the_format() -> None:
     """Formats from outside are considered if they are passed."""
     for kind, body in BODIES.items():
         detection = fb.detect_format(body, formats=[*fb.FORMATS, LINES])
@@ -260,7 +260,7 @@ def installed(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", ["lines", "tests.toy_format:LINES"])
-def test_the_command_line_takes_the_format(installed: Path, name: str) -> None:
+def test_the_command_line_accepts_the_format(installed: Path, name: str) -> None:
     """By the name of an entry point, or by module and attribute."""
     result = run(installed, "convert", "--from", name, "--to", "messages", "--kind", "request", stdin=REQUEST)
     assert json.loads(result.stdout) == fb.convert_request(REQUEST, source=LINES, target="messages").body

@@ -106,7 +106,7 @@ def _call_deeply(calls: int, act: Callable[[], JsonValue]) -> JsonValue:
 @pytest.mark.parametrize("target", fb.FORMATS)
 @pytest.mark.parametrize("source", fb.FORMATS)
 @pytest.mark.parametrize("written", [lambda body: body, json.dumps], ids=["dict", "text"])
-def test_the_free_stack_of_the_caller_has_no_effect(
+def test_the_stack_depth_of_the_caller_has_no_effect(
     written: Callable[[JsonValue], JsonValue], source: fb.Format, target: fb.Format, levels: int
 ) -> None:
     """A web framework calls from deep in the stack, so a body that passes in a test could fail there."""

@@ -27,7 +27,7 @@ def _peak(act: Callable[[], object]) -> int:
 @pytest.mark.parametrize("half", ["", "\\ud83d"], ids=["whole", "replaced"])
 @pytest.mark.parametrize("written", [json.loads, str.encode], ids=["dict", "text"])
 @pytest.mark.parametrize("target", ["chat_completions", "messages"])
-def test_a_long_key_of_many_objects_uses_memory_once(target: fb.Format, written: Callable[[str], Any], half: str) -> None:
+def test_pointers_share_the_memory_of_a_long_key(target: fb.Format, written: Callable[[str], Any], half: str) -> None:
     """A pointer is created only for a loss: with 1 MB over 20,000 objects, all pointers would need 20 GB."""
     key, inner = "k" * 100_000, ",".join(["{}"] * 2_000)
     text = f'{{"model": "m{half}", "messages": [{{"role": "user", "content": "x"}}], "novel": {{"{key}": [{inner}]}}}}'

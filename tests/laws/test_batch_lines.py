@@ -105,7 +105,7 @@ PAIRS = [(fixture, target) for fixture in batch_fixtures() for target in fb.FORM
 
 
 @pytest.mark.parametrize(("fixture", "target"), PAIRS, ids=str)
-def test_no_leaf_and_no_new_field_of_a_line_is_lost_in_silence(fixture: BatchFixture, target: fb.Format) -> None:
+def test_every_loss_of_a_batch_line_is_reported(fixture: BatchFixture, target: fb.Format) -> None:
     """Laws 1 and 2 for the whole line: users who account for a batch need the ids and statuses of the envelope."""
     convert = _converter(fixture)
 

@@ -188,7 +188,7 @@ def test_a_loss_after_a_removed_item_points_into_the_request_of_the_caller() -> 
     }
 
 
-def test_each_value_is_still_an_exception() -> None:
+def test_each_listed_exception_is_still_needed() -> None:
     """An exception that is no longer needed would hide the next mistake."""
     targets = [fb.Target(fb.RegisteredName(format), dialect=name) for name, dialect in DIALECTS.items() for format in dialect.rules]
     needed = {

@@ -218,7 +218,7 @@ def judged(format_name: str) -> None:
 
 
 @pytest.mark.parametrize("probe", REFUSED)
-def test_one_wrong_thing_is_one_problem(probe: str) -> None:
+def test_a_judge_reports_one_problem_for_one_mistake(probe: str) -> None:
     """A judge must find each mistake, and must not report the problems of all other union members."""
     format_name, body, problem = REFUSED[probe]
     judged(format_name)
@@ -227,7 +227,7 @@ def test_one_wrong_thing_is_one_problem(probe: str) -> None:
 
 
 @pytest.mark.parametrize("probe", ACCEPTED)
-def test_what_the_vendors_allow_is_no_problem(probe: str) -> None:
+def test_a_judge_accepts_what_the_vendors_allow(probe: str) -> None:
     """A judge that is stricter than the types would forbid values that users need."""
     format_name, body = ACCEPTED[probe]
     judged(format_name)
@@ -236,7 +236,7 @@ def test_what_the_vendors_allow_is_no_problem(probe: str) -> None:
 
 
 @pytest.mark.parametrize("probe", ON_PURPOSE)
-def test_fields_that_only_servers_document_are_no_problem(probe: str) -> None:
+def test_a_judge_accepts_fields_that_only_servers_document(probe: str) -> None:
     """Servers read these fields although no official type has them. The types reject each field; the problems exclude it."""
     format_name, body = ON_PURPOSE[probe]
     judged(format_name)
@@ -265,7 +265,7 @@ def test_fields_that_only_servers_document_are_no_problem(probe: str) -> None:
         ("generate_content", {"candidates": [{"finishReason": "DONE"}]}, "/candidates/0/finishReason unknown word 'DONE'"),
     ],
 )
-def test_answers_are_judged_as_closely_as_requests(format_name: str, body: Body, problem: str) -> None:
+def test_a_judge_checks_answers_as_strictly_as_requests(format_name: str, body: Body, problem: str) -> None:
     """The SDKs create answers without validation; an invalid one would cause an attribute error in the user's program."""
     judged(format_name)
 
@@ -282,7 +282,7 @@ def test_answers_are_judged_as_closely_as_requests(format_name: str, body: Body,
         ("/top_k unknown key", "/top_k unknown key"),
     ],
 )
-def test_a_shape_forgets_what_is_accidental(problem: str, shape: str) -> None:
+def test_the_shape_of_a_problem_omits_positions_and_values(problem: str, shape: str) -> None:
     """Problems of many bodies can be counted, and distinguished from those of recorded traffic."""
     assert judges.shape(problem) == shape
 

@@ -115,7 +115,7 @@ def test_the_same_input_gives_the_same_bytes_and_is_not_changed(source: fb.Forma
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_usage_adds_up(source: fb.Format, target: fb.Format) -> None:
+def test_the_total_of_usage_is_the_sum_of_its_counts(source: fb.Format, target: fb.Format) -> None:
     """Law 11: no count is negative, parts are within their whole, and the total is the sum."""
     for sample in _samples(source, "response"):
         converted = sample.convert(sample.body, target)
@@ -184,7 +184,7 @@ JSON_VALUES = st.recursive(
 
 @settings(max_examples=60)
 @given(data=st.data())
-def test_conversion_is_total(data: st.DataObject) -> None:
+def test_any_body_gives_a_report_or_an_error_of_this_library(data: st.DataObject) -> None:
     """Law 13: any value gives a result with a report, or an error of this library, and every output is strict JSON."""
     samples = [sample for format in formats.FORMATS for kind in KINDS for sample in _samples(format, kind)[:60]]
     sample = data.draw(st.sampled_from(samples))

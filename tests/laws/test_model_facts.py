@@ -152,7 +152,7 @@ def test_each_loss_for_a_model_names_a_value_of_the_source(name: str) -> None:
 
 
 @every_model
-def test_what_was_written_for_a_model_needs_no_further_change(name: str) -> None:
+def test_a_second_conversion_for_the_same_model_changes_nothing(name: str) -> None:
     """Otherwise one of the two requests has something that the model does not accept, or lost too much."""
     format, facts = MODELS[name]
     target: Any = fb.Target(format, model=facts)

@@ -49,7 +49,7 @@ def _streams(format: fb.Format) -> tuple[Stream, ...]:
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_no_fixture_is_refused(source: fb.Format, target: fb.Format) -> None:
+def test_only_the_listed_streams_fail(source: fb.Format, target: fb.Format) -> None:
     """The laws skip a stream that raises; another one that raises would hide a defect."""
     failed = set()
     for each in shipped(source):
@@ -103,7 +103,7 @@ def _value(data: bytes) -> Any:
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_streamed_or_whole_it_is_the_same_answer(source: fb.Format, target: fb.Format) -> None:
+def test_a_converted_stream_equals_the_converted_whole_answer(source: fb.Format, target: fb.Format) -> None:
     """Law 6: a converted stream, collected, is the conversion of the collected stream."""
     breaches = [stream_and_whole_agree(each, target) for each in _streams(source)]
 
@@ -115,7 +115,7 @@ FOLDED_OTHERWISE = {"stream-late_in_last_event-responses": "its last event conti
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_streamed_or_folded_it_is_the_same_answer(source: fb.Format, target: fb.Format) -> None:
+def test_a_converted_stream_equals_the_converted_fold(source: fb.Format, target: fb.Format) -> None:
     """Law 6 for a user who stores the answer of the source's client: the next request is that of a user who read the stream."""
     breaches = [stream_and_fold_agree(each, target) for each in _streams(source) if each.id not in FOLDED_OTHERWISE]
 
@@ -124,7 +124,7 @@ def test_streamed_or_folded_it_is_the_same_answer(source: fb.Format, target: fb.
 
 @pytest.mark.parametrize("target", fb.FORMATS)
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_an_answer_replayed_and_collected_is_the_answer(source: fb.Format, target: fb.Format) -> None:
+def test_a_replayed_answer_collects_to_the_same_answer(source: fb.Format, target: fb.Format) -> None:
     """Law 6: ``collect(replay(response)) == response``, byte for byte in the same format."""
     for sample in (*laws.shipped(source, "response"), *laws.recorded(source, "response")):
         whole = fb.convert_response(sample.body, source=source, target=target)
@@ -149,7 +149,7 @@ SPLITS = (1, 7, 64)
 
 
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_cuts_of_the_bytes_do_not_matter(source: fb.Format) -> None:
+def test_a_converted_stream_does_not_depend_on_chunks(source: fb.Format) -> None:
     """Law 7: the output is the same for a split inside a character, a line end or a field name."""
     target: fb.Format = "messages" if source != "messages" else "responses"
     for each in shipped(source):
@@ -159,7 +159,7 @@ def test_cuts_of_the_bytes_do_not_matter(source: fb.Format) -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_variants_of_the_framing_do_not_matter(source: fb.Format, target: fb.Format) -> None:
+def test_a_converted_stream_does_not_depend_on_its_framing(source: fb.Format, target: fb.Format) -> None:
     """Law 7: LF, CR, CRLF, a byte order mark, comments, several data lines, and a last event without its blank line."""
     for each in shipped(source):
         rewritten = write(read(each.data))
@@ -203,7 +203,7 @@ def _ten(format: fb.Format) -> tuple[Stream, ...]:
 
 
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_a_truncation_at_any_byte_is_no_end(source: fb.Format) -> None:
+def test_a_truncation_at_any_byte_emits_no_end_event(source: fb.Format) -> None:
     """Law 9: at every byte of ten streams there is an error, and never a normal finish."""
     target: fb.Format = "responses" if source != "responses" else "messages"
 
@@ -211,7 +211,7 @@ def test_a_truncation_at_any_byte_is_no_end(source: fb.Format) -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_a_truncation_between_events_is_no_end_in_any_target(source: fb.Format, target: fb.Format) -> None:
+def test_a_truncation_between_events_emits_no_end_event_in_any_target(source: fb.Format, target: fb.Format) -> None:
     """Law 9: the connection breaks after an event."""
     problems = []
     for each in shipped(source):
@@ -223,7 +223,7 @@ def test_a_truncation_between_events_is_no_end_in_any_target(source: fb.Format, 
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_a_truncation_within_an_event_is_no_end_even_after_a_finish_reason(source: fb.Format, target: fb.Format) -> None:
+def test_a_truncation_within_an_event_emits_no_end_event_even_after_a_finish_reason(source: fb.Format, target: fb.Format) -> None:
     """Law 9: the incomplete event may have been anything, also after a finish reason: more text, usage, an error."""
     assert [breach for each in shipped(source) for breach in ends_too_early(each, target, tears(each))][:5] == []
 
@@ -258,13 +258,13 @@ def test_an_error_event_never_becomes_a_normal_end(source: fb.Format, target: fb
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_nothing_is_held_back(source: fb.Format, target: fb.Format) -> None:
+def test_content_of_a_stream_is_emitted_without_delay(source: fb.Format, target: fb.Format) -> None:
     """Law 10: content that the target can express is emitted in the feed that brings it."""
     assert [breach for each in _streams(source) for breach in held_back(each, target)][:5] == []
 
 
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_usage_of_a_stream_adds_up(source: fb.Format, target: fb.Format) -> None:
+def test_the_total_of_streamed_usage_is_the_sum_of_its_counts(source: fb.Format, target: fb.Format) -> None:
     """Law 11: input and output survive, and no count is negative."""
     for each in _streams(source):
         try:
@@ -357,7 +357,7 @@ def _oddly(data: bytes, format: fb.Format, draw: Callable[[st.SearchStrategy[Any
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(answer=answers(), data=st.data())
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_generated_streams_keep_the_laws(source: fb.Format, answer: Any, data: st.DataObject) -> None:
+def test_generated_streams_satisfy_the_laws(source: fb.Format, answer: Any, data: st.DataObject) -> None:
     """Laws 6, 7, 8 and 14 for generated streams, with the quirks of real servers, split anywhere."""
     rewritten = b"".join(fb.replay_response(answer, source="messages", target=source))
     stream = _oddly(rewritten, source, data.draw)

@@ -102,7 +102,7 @@ def test_the_loss_of_any_field_of_a_type_is_reported(source: fb.Format, target: 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_what_one_vendors_types_accept_the_others_accept_converted(source: fb.Format, target: fb.Format, kind: str) -> None:
+def test_a_valid_body_is_valid_in_the_types_of_the_target(source: fb.Format, target: fb.Format, kind: str) -> None:
     """Law 5, for each field and member of the source's types."""
     results = []
     for sample in _samples(source, kind, official=True):

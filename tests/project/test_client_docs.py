@@ -18,7 +18,9 @@ EXAMPLES = [
 
 
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
-def test_an_example_runs(number: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_example_of_the_client_page_runs(
+    number: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Users copy examples before they read."""
     with Server(relay) as server:
         monkeypatch.setenv("FORMATBRIDGE_BASE_URL", server.url)

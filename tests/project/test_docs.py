@@ -169,7 +169,7 @@ def test_the_reference_has_every_public_name() -> None:
     assert sorted(re.findall(r"^::: formatbridge\.(\w+)$", text, re.MULTILINE)) == sorted([*fb.__all__, "ir", "testing"])
 
 
-def test_every_link_between_documents_leads_somewhere() -> None:
+def test_every_link_between_documents_has_a_target() -> None:
     """A file may be moved."""
     for page in (*ROOT.glob("*.md"), *DOCS.rglob("*.md")):
         for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
@@ -257,7 +257,7 @@ def test_the_page_has_each_option_of_a_command_and_no_other(command: str) -> Non
 
 
 @pytest.mark.parametrize("line", re.findall(r"^formatbridge (.*)$", PAGE, re.MULTILINE))
-def test_an_example_of_the_page_is_understood(line: str) -> None:
+def test_each_command_on_the_page_is_parsed(line: str) -> None:
     """Users copy examples before they read."""
     arguments = shlex.split(line.partition(" <")[0])
 

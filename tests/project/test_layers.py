@@ -112,13 +112,13 @@ def test_imports_point_down(path: Path) -> None:
     assert not others, f"{path} imports {others}, which are not below it"
 
 
-def test_no_imports_form_a_circle() -> None:
+def test_imports_have_no_cycle() -> None:
     """The result would depend on the module that is imported first."""
     TopologicalSorter({_name(path): _imports(path) - {_name(path)} for path in MODULES}).prepare()
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_formats_are_blind_to_one_another(format: str) -> None:
+def test_no_format_imports_another_format(format: str) -> None:
     """A format that imports another one would be a translator, of which there would be twelve."""
     others = [name for name in FORMATS if name != format]
 
@@ -138,7 +138,7 @@ CLOSED = [path for path in MODULES if path.relative_to(SOURCE).parts[0] not in O
 
 
 @pytest.mark.parametrize("path", CLOSED, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_no_conversion_can_reach_the_world(path: Path) -> None:
+def test_no_module_below_the_client_imports_io(path: Path) -> None:
     """No module below the client imports a module for I/O, the time, the environment or random numbers."""
     banned = {"httpx", "httpx2", "socket", "time", "random", "os", "secrets", "uuid", "logging", "urllib.request", "requests"}
 
@@ -154,7 +154,7 @@ def _imported(path: Path) -> set[str]:
     return whole | {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
 
 
-def test_one_file_knows_the_http_libraries() -> None:
+def test_only_one_file_imports_the_http_libraries() -> None:
     """A second one would have to support both libraries too."""
     knowing = {
         str(path.relative_to(SOURCE))

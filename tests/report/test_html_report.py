@@ -106,7 +106,7 @@ def test_texts_of_a_body_are_escaped() -> None:
         assert not {name for name in page.attributes if name.startswith("on")}
 
 
-def test_half_of_a_surrogate_pair_can_be_shown() -> None:
+def test_a_report_with_a_lone_surrogate_can_be_shown() -> None:
     """A notebook is stored in UTF-8, which has no such character."""
     shown(fb.Loss("/\ud800", "dropped", "info", "c", "w", "\udc00")).text.encode()
     html.side("\ud800", {"\ud800": "\udc00"}, {}).encode()
@@ -236,7 +236,7 @@ def test_the_colours_suit_dark_and_light_pages() -> None:
             assert not re.search(r"background:(?!rgba|none)", rule)
 
 
-def test_no_losses_are_no_table() -> None:
+def test_without_losses_no_table_is_shown() -> None:
     """An empty table looks like an error."""
     result = fb.convert_response(
         next(each.body for each in fixtures("response", "messages") if each.stem == "text_plain"),

@@ -78,7 +78,7 @@ def test_a_group_has_its_first_loss_as_an_example() -> None:
     assert fb.summarize(iter([first, loss("/a/4")]))[0].example is first
 
 
-def test_no_losses_have_no_summary() -> None:
+def test_the_summary_of_no_losses_is_empty() -> None:
     """A lossless conversion prints nothing."""
     assert fb.summarize(()) == ()
 
@@ -125,7 +125,7 @@ def test_repr_shows_the_worst_patterns_and_stays_short() -> None:
     assert len(repr(converted)) < 400
 
 
-def test_losses_of_a_result_are_a_tuple_in_every_respect() -> None:
+def test_losses_behave_like_a_tuple() -> None:
     """Code that compares, copies, pickles and joins the tuples keeps working."""
     losses = fb.convert_request(REQUEST, source="chat_completions", target="messages").losses
 

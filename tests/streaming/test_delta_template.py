@@ -86,7 +86,7 @@ def test_a_pattern_matches_no_other_event(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("text", ["c", "text", "id", ":", ","])
-def test_text_that_occurs_twice_makes_no_pattern(text: str) -> None:
+def test_an_event_with_the_same_text_twice_has_no_pattern(text: str) -> None:
     """The bytes do not show which of the two strings is the text."""
     assert EventPattern.of(_chunk(text, other=text), text) is None
 
@@ -128,7 +128,7 @@ def test_an_event_matches_after_two_like_it() -> None:
     assert template.match(_sse("four")) is None
 
 
-def test_matched_events_are_taken_once_as_one_event() -> None:
+def test_matched_events_become_one_pending_event() -> None:
     """The decoder gets them before the next event that it decodes, and whenever it is asked for pending events."""
     template, texts = DeltaTemplate(), ["one", "two"]
     for text in texts:
@@ -237,7 +237,7 @@ def test_most_events_match_with_their_frame(source: fb.Format, monkeypatch: pyte
 
 @given(st.data())
 @pytest.mark.parametrize("source", fb.FORMATS)
-def test_a_chunk_matches_only_as_one_whole_event(source: fb.Format, data: st.DataObject) -> None:
+def test_a_chunk_that_is_not_exactly_one_event_does_not_match(source: fb.Format, data: st.DataObject) -> None:
     """Two events in one read, parts of events, comments and empty lines between them do not match."""
     events = _events_of(_long_stream(source))
     target: fb.Format = "messages" if source != "messages" else "responses"
@@ -270,7 +270,7 @@ def _long_stream(source: fb.Format) -> bytes:
 
 
 @pytest.mark.parametrize("target", fb.FORMATS)
-def test_nothing_matches_after_the_end(target: fb.Format) -> None:
+def test_no_event_matches_after_the_end_of_the_stream(target: fb.Format) -> None:
     """Some servers send more after ``[DONE]``, when the parts are closed."""
     stream = _events_of(_long_stream("chat_completions"))
     values = [*stream[:5], stream[-1], *stream[5:]]

@@ -50,7 +50,7 @@ def test_another_event_ends_a_run() -> None:
     assert list(log) == [_event("abc"), b'{"text":"x"}']
 
 
-def test_a_run_may_consist_of_the_events_that_began_it() -> None:
+def test_a_run_of_two_events_becomes_one_event() -> None:
     """The stream may end directly after the pattern was confirmed."""
     log, _ = _logged("a", "b")
 

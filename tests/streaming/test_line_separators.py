@@ -74,7 +74,7 @@ def test_a_same_format_stream_is_equal_after_parsing(format: fb.Format) -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_delta_of_a_known_shape_has_none(source: fb.Format, target: fb.Format) -> None:
+def test_a_delta_converted_by_the_template_has_no_unicode_line_separators(source: fb.Format, target: fb.Format) -> None:
     """Most events of a long stream differ only in their text, and are converted without parsing."""
     pieces = ["first ", "second ", "third ", *TEXT, " last"]
     longer = {
@@ -103,7 +103,7 @@ def test_a_delta_of_a_known_shape_has_none(source: fb.Format, target: fb.Format)
 
 @pytest.mark.parametrize("end", ["finish", "abort", "nonsense"])
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_tail_has_none(source: fb.Format, target: fb.Format, end: str) -> None:
+def test_the_end_of_a_converted_stream_has_no_unicode_line_separators(source: fb.Format, target: fb.Format, end: str) -> None:
     """The tail for responses repeats the answer so far."""
     data = _raw(source)
     converter = fb.StreamConverter(source=source, target=target)
@@ -123,7 +123,7 @@ def test_a_tail_has_none(source: fb.Format, target: fb.Format, end: str) -> None
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_an_error_has_none(source: fb.Format, target: fb.Format) -> None:
+def test_a_converted_error_event_has_no_unicode_line_separators(source: fb.Format, target: fb.Format) -> None:
     """The message of an error may have them too."""
     error = b"data: %b\n\n" % dumps({"error": {"message": TEXT, "code": TEXT, "type": "server_error"}, "more": TEXT})
     converter = fb.StreamConverter(source=source, target=target)
@@ -135,7 +135,7 @@ def test_an_error_has_none(source: fb.Format, target: fb.Format) -> None:
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_a_replay_has_none(source: fb.Format, target: fb.Format) -> None:
+def test_a_replayed_answer_has_no_unicode_line_separators(source: fb.Format, target: fb.Format) -> None:
     """A cached answer is streamed to the same clients."""
     output = b"".join(fb.replay_response(_body(source), source=source, target=target))
 
@@ -144,7 +144,7 @@ def test_a_replay_has_none(source: fb.Format, target: fb.Format) -> None:
 
 
 @pytest.mark.parametrize("format", fb.FORMATS)
-def test_a_transport_writes_none(format: fb.Format) -> None:
+def test_a_transport_writes_no_unicode_line_separators(format: fb.Format) -> None:
     """An SDK with such a line splitter reads the relay's stream through it."""
     body = Pieces(_raw("messages"))
     inner = httpx2.MockTransport(lambda _: httpx2.Response(200, headers={"content-type": "text/event-stream"}, stream=body))

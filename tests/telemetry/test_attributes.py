@@ -63,7 +63,7 @@ def test_every_recorded_body_has_attributes_that_the_conventions_define(format: 
     assert read > 50
 
 
-def test_the_judge_rejects_what_the_conventions_do_not_define() -> None:
+def test_attributes_outside_the_conventions_are_rejected() -> None:
     """A judge that accepts everything would prove nothing."""
     call = {"type": "tool_call", "arguments": {}}
     for wrong in (
@@ -189,7 +189,7 @@ REQUEST = {
 }
 
 
-def test_a_request_of_chat_completions_in_full() -> None:
+def test_all_attributes_of_a_chat_completions_request() -> None:
     """Every attribute of a request, as the conventions show it."""
     assert fb.telemetry.genai_attributes(REQUEST, source="chat_completions", content=True) == {
         "gen_ai.operation.name": "chat",
@@ -224,7 +224,7 @@ def test_a_request_of_chat_completions_in_full() -> None:
     }
 
 
-def test_an_answer_of_messages_in_full() -> None:
+def test_all_attributes_of_a_messages_answer() -> None:
     """Input tokens include cached ones, as the conventions define them; the vendor reports them separately."""
     answer = {
         "id": "msg_1",

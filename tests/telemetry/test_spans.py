@@ -342,7 +342,7 @@ def test_the_dialect_of_the_profile_names_the_provider_in_a_transport(spans: Spa
     assert spans.one().attributes["gen_ai.provider.name"] == "x_ai"
 
 
-def test_something_else_than_a_tracer_is_refused() -> None:
+def test_an_invalid_tracer_is_rejected_by_the_constructor() -> None:
     """The error is raised when the client is created, not at its first call."""
     with pytest.raises(fb.ConfigurationError, match="tracer is a str, expected a Tracer of OpenTelemetry"):
         fb.Client("https://relay.test", tracer="otel")  # type: ignore[arg-type]

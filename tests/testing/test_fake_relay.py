@@ -313,7 +313,7 @@ def test_a_request_to_another_origin_fails_and_is_recorded() -> None:
     assert relay.leaks("sk-fake") == ["POST /v1/responses: header authorization"]
 
 
-def test_a_relay_may_live_under_a_path() -> None:
+def test_a_relay_may_have_a_path_in_its_base_url() -> None:
     """Many relays have one."""
     relay = FakeRelay("Hello", base_url="https://relay.test:8443/team/a/")
 
@@ -341,7 +341,7 @@ def test_generate_content_streams_an_array_without_alt_sse() -> None:
     assert texts_of(answer.content, "generate_content") == "One two three four five."
 
 
-def test_a_failure_meets_any_request_and_an_answer_waits() -> None:
+def test_a_failure_applies_to_any_request_and_an_answer_to_the_next_call() -> None:
     """A list of models can fail too."""
     relay = FakeRelay([Failure(503), "Hello"])
     url = f"{relay.base_url}/v1beta/models"
@@ -379,7 +379,7 @@ def test_play_sets_a_new_script() -> None:
     assert [post(relay, "messages").json()["content"][0]["text"] for _ in range(2)] == ["First.", "Second."]
 
 
-def test_one_model_is_there_or_not() -> None:
+def test_one_model_is_returned_or_a_404() -> None:
     """Some clients look for one before they use it."""
     relay = FakeRelay(models=["a"])
     client = official_sdks.sdk("messages", relay.base_url, "sk-fake", relay.http_client("httpx2"))
@@ -409,7 +409,7 @@ def test_a_relay_may_require_no_key() -> None:
     assert post(FakeRelay("Hello", api_key=None), "responses", headers={}).status_code == 200
 
 
-def test_an_answer_that_failed_is_an_error_elsewhere() -> None:
+def test_an_answer_that_failed_is_an_error_at_other_endpoints() -> None:
     """One format has a status for it in the answer, the others an HTTP status."""
     response = post(FakeRelay("Hello"), "responses").json()
     failed = response | {"status": "failed", "output": [], "error": {"code": "server_error", "message": "out of luck"}}
@@ -480,7 +480,7 @@ MISTAKES: list[tuple[str, Any]] = [
         *(lambda name=name, wrong=wrong: FakeRelay(**{name: wrong}) for name, wrong in MISTAKES),
     ],
 )
-def test_a_mistake_of_the_test_is_named(make: Callable[[], object]) -> None:
+def test_an_invalid_argument_of_a_fake_relay_is_rejected(make: Callable[[], object]) -> None:
     """A relay that accepts a mistake makes the wrong test pass."""
     with pytest.raises((fb.ConfigurationError, fb.UnknownFormatError), match="expected"):
         make()
@@ -507,7 +507,7 @@ def test_a_missing_version_error_names_every_accepted_header() -> None:
     assert "vendor-version or anthropic-version is missing" in answer.json()["error"]["message"]
 
 
-def test_a_relay_shows_where_it_lives_and_not_its_key() -> None:
+def test_repr_of_a_relay_shows_its_url_and_not_its_key() -> None:
     """A failing test prints it."""
     assert repr(FakeRelay(api_key="sk-secret")) == "<FakeRelay https://relay.test, 0 requests>"
 

@@ -85,7 +85,7 @@ def test_a_body_can_be_truncated_at_each_byte(library: str, is_async: bool) -> N
 
 @pytest.mark.parametrize(("calls", "struck"), [(2, [2]), (range(2, 4), [2, 3]), ({1, 4}, [1, 4]), (None, [1, 2, 3, 4])], ids=str)
 @sync_and_async
-def test_a_fault_strikes_at_its_calls(calls: Any, struck: list[int], is_async: bool) -> None:
+def test_a_fault_occurs_at_the_listed_calls(calls: Any, struck: list[int], is_async: bool) -> None:
     """The second attempt succeeds, or the third."""
     transport = FaultTransport(FakeRelay("Hello"), Cut(0, calls=calls))
 
@@ -151,7 +151,7 @@ def test_a_fault_can_be_a_step_of_a_script(library: str, is_async: bool) -> None
 
 @sync_and_async
 @both_libraries
-def test_any_transport_can_be_broken(library: str, is_async: bool) -> None:
+def test_a_fault_transport_wraps_any_transport(library: str, is_async: bool) -> None:
     """Faults concern the connection, not the relay."""
     module = LIBRARIES[library]
     inner = module.MockTransport(lambda _: module.Response(200, content=b"x" * 1000))
@@ -160,7 +160,7 @@ def test_any_transport_can_be_broken(library: str, is_async: bool) -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"phase": "lunch"}, {"phase": "tls", "timeout": True}, {"phase": "connect", "at": 3}])
-def test_a_fault_that_cannot_happen_is_refused(wrong: dict[str, Any]) -> None:
+def test_a_failure_with_an_invalid_phase_is_rejected(wrong: dict[str, Any]) -> None:
     """There is no byte of an answer before there is a connection."""
     with pytest.raises(fb.ConfigurationError, match="expected"):
         Fail(**wrong)
@@ -173,7 +173,7 @@ def test_a_fault_that_cannot_happen_is_refused(wrong: dict[str, Any]) -> None:
         lambda: Failure(after=-1), lambda: FakeRelay(chunks=0), lambda: FakeRelay(chunks=[4, 0]), lambda: Fail("read", at=-1),
     ],
 )  # fmt: skip
-def test_a_fault_that_could_never_strike_is_refused(make: Callable[[], object]) -> None:
+def test_a_fault_with_a_negative_or_invalid_position_is_rejected(make: Callable[[], object]) -> None:
     """A test with it would pass whatever the code does."""
     with pytest.raises(fb.ConfigurationError, match="expected"):
         make()

@@ -109,7 +109,7 @@ def test_usage_has_both_families(format: fb.Format) -> None:
         ("html_502", "chat_completions", 502, "<h1>502 Bad Gateway</h1>"),
     ],
 )
-def test_failures_are_bent(quirk: Quirk, format: fb.Format, status: int, shown: str) -> None:
+def test_a_quirk_changes_the_shape_of_failures(quirk: Quirk, format: fb.Format, status: int, shown: str) -> None:
     """An error is recognized by its shape, not by the endpoint or the status."""
     relay = FakeRelay([Failure(429, "slow down"), "Hello"], quirks=[quirk])
 
@@ -145,7 +145,7 @@ def test_a_path_without_a_slash_is_redirected() -> None:
 
 @pytest.mark.parametrize("is_streaming", [False, True], ids=["whole", "streamed"])
 @pytest.mark.parametrize("format", FORMATS)
-def test_any_two_quirks_live_together(format: fb.Format, is_streaming: bool) -> None:
+def test_any_two_quirks_can_be_combined(format: fb.Format, is_streaming: bool) -> None:
     """Real relays have several; with each pair an answer arrives, and an error raises."""
     for pair in combinations(QUIRKS, 2):
         relay = FakeRelay(["One two three.", Failure(500, "broken")], quirks=pair)

@@ -441,7 +441,7 @@ def test_items_of_a_stored_answer_can_be_referenced(store: bool | None, status: 
     assert followed.status_code == (200 if status == 200 else 400)
 
 
-def test_what_a_stream_issued_is_accepted_back_in_messages() -> None:
+def test_a_signature_of_a_messages_stream_is_accepted_in_the_next_request() -> None:
     """The signature is in a separate event."""
     relay = FakeRelay(ANSWER)
     collected = fb.collect_stream([post(relay, "messages", is_streaming=True).content], source="messages").body
@@ -494,7 +494,7 @@ def test_a_tagged_token_of_another_format_is_rejected() -> None:
 
 
 @pytest.mark.parametrize("models", [{"thinker"}, lambda model: model == "thinker"], ids=["names", "function"])
-def test_which_models_reason_is_a_set_of_names_or_a_function(models: Any) -> None:
+def test_models_that_reason_are_a_set_of_names_or_a_function(models: Any) -> None:
     """None means all of them."""
     include = {"include": ["reasoning.encrypted_content"]}
     relay = FakeRelay("Hello", reasoning_models=models)
@@ -504,7 +504,7 @@ def test_which_models_reason_is_a_set_of_names_or_a_function(models: Any) -> Non
     assert _ask(FakeRelay("Hello"), "responses", include, "m").status_code == 200
 
 
-def test_a_verified_organisation_gets_summaries() -> None:
+def test_reasoning_summaries_are_accepted_by_default() -> None:
     """This is the default, because a test must not fail for a user who asks for one."""
     assert _ask(FakeRelay("Hello"), "responses", {"reasoning": {"summary": "auto"}}).status_code == 200
 

@@ -319,7 +319,7 @@ def test_the_error_for_the_name_of_a_vendor_suggests_its_formats(vendor: str, ex
         fb.convert_request(REQUESTS["messages"], source="messages", target=fb.RegisteredName(vendor))
 
 
-def test_keys_that_look_like_python_are_data() -> None:
+def test_keys_named_like_python_attributes_are_data() -> None:
     """A key is never used as an attribute name."""
     body = {**REQUESTS["chat_completions"], "__class__": "x", "model_config": {"extra": 1}, "": "y", "self": 1, "copy": 2}
 

@@ -138,7 +138,7 @@ FORMATS: dict[str, tuple[str, Callable[[], Roots]]] = {
 
 
 @pytest.mark.parametrize("format_name", FORMATS)
-def test_models_know_every_field_of_the_sdk_types(format_name: str) -> None:
+def test_models_have_every_field_of_the_sdk_types(format_name: str) -> None:
     """A conversion would not read a field that only an SDK has."""
     findings = _findings(format_name, of_streams=False)
 
@@ -146,7 +146,7 @@ def test_models_know_every_field_of_the_sdk_types(format_name: str) -> None:
 
 
 @pytest.mark.parametrize("format_name", FORMATS)
-def test_stream_events_know_every_field_of_the_sdk_types(format_name: str) -> None:
+def test_stream_events_have_every_field_of_the_sdk_types(format_name: str) -> None:
     """A stream would pass on an event or delta that only an SDK has."""
     findings = _findings(format_name, of_streams=True)
 
@@ -277,7 +277,7 @@ class SdkTool(TypedDict, total=False):
     type: Literal["custom"] | None
 
 
-def test_an_object_without_its_tag_needs_a_member_of_ours() -> None:
+def test_an_object_without_its_tag_requires_a_default_member_of_the_union() -> None:
     """A user of an SDK may leave an optional tag out; a union without a member for that would not read the object."""
     named, unnamed = Annotated[Tool | Other, Open("type", absent="custom")], Annotated[Tool | Other, Open("type")]
 
