@@ -109,6 +109,7 @@ def _bytes_of(events: list[dict[str, Any]]) -> bytes:
 
 
 def test_a_server_without_namespaces_gets_functions_before_the_first_turn() -> None:
+    """Codex sends its tools in namespaces; a server that rejects them still gets every tool."""
     converted = _request()
 
     assert [tool.get("name", tool["type"]) for tool in converted.body["tools"]] == [
@@ -143,6 +144,7 @@ def test_a_server_without_namespaces_gets_added_tools_only_once() -> None:
 
 
 def test_a_whole_answer_keeps_everything_but_the_restored_calls() -> None:
+    """A caller who stores the answer needs its id, usage and reasoning as the server sent them."""
     converted = fb.convert_response(ANSWER, source="responses", target="responses", request=_request())
 
     reasoning, *calls = converted.body["output"]
@@ -167,6 +169,7 @@ def test_an_item_that_no_encoder_writes_stays_in_a_whole_answer() -> None:
 
 
 def test_an_answer_to_a_request_without_changed_tools_is_the_same_object() -> None:
+    """A gateway converts each answer; most of them need no change and no copy."""
     request = fb.convert_request({"model": "m", "input": "hi"}, source="responses", target=XAI)
 
     assert fb.convert_response(ANSWER, source="responses", target="responses", request=request).body == ANSWER
@@ -191,6 +194,7 @@ def test_a_stream_has_the_restored_calls_and_the_id_of_the_answer(size: int) -> 
 
 
 def test_a_restored_stream_reports_the_fields_that_its_events_do_not_have() -> None:
+    """The stream is written again, and fields of the server outside the canonical model must not disappear without a report."""
     converter = fb.StreamConverter(source="responses", target="responses", request=_request())
     converter.feed(_bytes_of(_stream()))
     converter.finish()
@@ -216,6 +220,7 @@ def test_a_restored_stream_keeps_the_tokens_of_its_server() -> None:
 
 
 def test_a_broken_stream_has_its_restored_calls_in_the_partial_answer() -> None:
+    """A caller who continues after a failed connection looks for the names of the request."""
     converter = fb.StreamConverter(source="responses", target="responses", request=_request())
     converter.feed(_bytes_of(_stream()[:-1]))
 
@@ -228,6 +233,7 @@ def test_a_broken_stream_has_its_restored_calls_in_the_partial_answer() -> None:
 
 
 def test_a_restored_stream_of_chat_has_the_custom_call_and_the_usage_that_the_server_sent() -> None:
+    """DeepSeek gets a custom tool as a function; an editor runs the call by its kind, and bills by the usage."""
     request = {
         "model": "m",
         "stream": True,

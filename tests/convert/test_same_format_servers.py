@@ -50,6 +50,7 @@ _OFF = {"enable_thinking": False}
 def test_a_setting_of_reasoning_moves_to_the_field_that_the_server_reads(
     server: str, sent: dict[str, Any], expected: dict[str, Any]
 ) -> None:
+    """An application that was written for one server turns reasoning on by its field, and another server ignores that field."""
     converted = _chat(sent, server)
 
     assert _settings(converted) == expected
@@ -69,6 +70,7 @@ def test_a_setting_of_reasoning_moves_to_the_field_that_the_server_reads(
     ],
 )
 def test_a_setting_of_reasoning_that_the_server_reads_stays(server: str, sent: dict[str, Any]) -> None:
+    """A user who already writes for the server gets exactly the request that was tested."""
     converted = _chat(sent, server)
 
     assert _settings(converted) == sent
@@ -77,6 +79,7 @@ def test_a_setting_of_reasoning_that_the_server_reads_stays(server: str, sent: d
 
 @pytest.mark.parametrize("server", ["deepseek", "moonshot", "zhipu"])
 def test_a_budget_that_the_server_does_not_read_is_dropped_as_reported(server: str) -> None:
+    """The server would ignore the budget, and a user who limits costs must learn that."""
     converted = _chat({"thinking": {"type": "enabled", "budget_tokens": 2048}}, server)
 
     assert _settings(converted) == {"thinking": {"type": "enabled"}}
@@ -117,6 +120,7 @@ def test_reasoning_in_a_part_moves_to_the_field_that_the_server_reads(server: st
     ],
 )
 def test_reasoning_that_the_server_reads_stays(server: str, message: dict[str, Any]) -> None:
+    """The next answer depends on reasoning in exactly the form that the server sent."""
     converted = _chat({"messages": [_USER, message, _USER]}, server)
 
     assert converted.body["messages"][1] == message
@@ -124,6 +128,7 @@ def test_reasoning_that_the_server_reads_stays(server: str, message: dict[str, A
 
 
 def test_a_second_text_of_reasoning_that_the_server_rejects_is_a_loss() -> None:
+    """A history that passed through two servers may have both fields, with different texts."""
     message = {"role": "assistant", "content": "Yes.", "reasoning": "Think.", "reasoning_content": "Other."}
 
     converted = _chat({"messages": [_USER, message, _USER]}, "groq")
@@ -134,6 +139,7 @@ def test_a_second_text_of_reasoning_that_the_server_rejects_is_a_loss() -> None:
 
 @pytest.mark.parametrize("names", [("functionCall", "functionResponse"), ("function_call", "function_response")])
 def test_vertex_gets_calls_without_ids_in_camel_case_and_in_snake_case(names: tuple[str, str]) -> None:
+    """The SDK writes one notation and a JSON file may have the other; Vertex AI rejects the ids in both."""
     call, result = names
     contents = [
         {"role": "user", "parts": [{"text": "Hi"}]},
@@ -152,6 +158,7 @@ def test_vertex_gets_calls_without_ids_in_camel_case_and_in_snake_case(names: tu
 
 
 def test_the_fake_server_of_vertex_rejects_ids_in_snake_case() -> None:
+    """A test must fail here before the request fails in production."""
     relay = FakeRelay("hi", dialect="vertex")
     body = {"contents": [{"role": "model", "parts": [{"function_call": {"id": "c1", "name": "f"}}]}]}
 
@@ -165,6 +172,7 @@ def test_the_fake_server_of_vertex_rejects_ids_in_snake_case() -> None:
 
 @pytest.mark.parametrize("server", ["zhipu", "mistral"])
 def test_options_of_a_stream_that_the_server_does_not_read_are_reported(server: str) -> None:
+    """An application that waits for the usage at the end of the stream must learn that it may not arrive."""
     converted = _chat({"stream": True, "stream_options": {"include_usage": True}}, server)
 
     assert "stream_options" not in converted.body
@@ -173,6 +181,7 @@ def test_options_of_a_stream_that_the_server_does_not_read_are_reported(server: 
 
 @pytest.mark.parametrize("server", ["groq", "vllm", "deepseek", "ollama", "sglang", "qwen"])
 def test_a_tool_that_only_another_server_runs_is_a_loss(server: str) -> None:
+    """A request for OpenRouter names its web search; other servers reject the unknown type."""
     tools = [{"type": "function", "function": {"name": "f", "vendor_field": 1}}, {"type": "openrouter:web_search"}]
 
     converted = _chat({"tools": tools}, server)
@@ -183,6 +192,7 @@ def test_a_tool_that_only_another_server_runs_is_a_loss(server: str) -> None:
 
 @pytest.mark.parametrize("server", ["moonshot", "litellm", "openrouter"])
 def test_a_tool_that_the_server_runs_stays(server: str) -> None:
+    """The tool exists only there, so the conversion must not treat it as unknown."""
     kind = {"moonshot": "builtin_function"}.get(server, "openrouter:web_search")
 
     converted = _chat({"tools": [{"type": kind, "function": {"name": "$web_search"}}]}, server)
@@ -206,6 +216,7 @@ _PARTS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("server", _PARTS)
 @pytest.mark.parametrize("sent", _PARTS)
 def test_a_document_is_in_the_part_that_the_server_reads(sent: str, server: str) -> None:
+    """Three servers have three parts for one PDF, and each rejects the parts of the others."""
     converted = _chat(_documents(_PARTS[sent]), server)
 
     assert converted.body["messages"][0]["content"][1] == _PARTS[server]
@@ -214,6 +225,7 @@ def test_a_document_is_in_the_part_that_the_server_reads(sent: str, server: str)
 
 @pytest.mark.parametrize("server", ["mistral", "perplexity"])
 def test_a_document_by_url_reaches_the_servers_that_read_one(server: str) -> None:
+    """The caller need not download the document to send it."""
     url = "https://example.com/a.pdf"
     body = {"model": "m", "max_tokens": 9, **_documents({"type": "document", "source": {"type": "url", "url": url}})}
 
@@ -226,6 +238,7 @@ def test_a_document_by_url_reaches_the_servers_that_read_one(server: str) -> Non
 
 
 def test_a_document_by_url_is_a_loss_for_a_server_without_such_documents() -> None:
+    """The model would answer a question about a document that it never got."""
     converted = _chat(_documents({"type": "document_url", "document_url": "https://example.com/a.pdf"}), "openai")
 
     assert converted.body["messages"][0]["content"] == [{"type": "text", "text": "Read."}]
@@ -234,6 +247,7 @@ def test_a_document_by_url_is_a_loss_for_a_server_without_such_documents() -> No
 
 @pytest.mark.parametrize("server", ["deepseek", "qwen", "mistral"])
 def test_functions_from_the_time_before_tools_become_tools(server: str) -> None:
+    """Old applications send the deprecated fields, which newer servers never had."""
     function = {"name": "f", "parameters": {"type": "object", "properties": {}}}
     messages = [
         _USER,
@@ -251,6 +265,7 @@ def test_functions_from_the_time_before_tools_become_tools(server: str) -> None:
 
 
 def test_a_file_of_a_vendor_is_a_loss_for_servers_without_files() -> None:
+    """The id refers to storage that only one vendor has."""
     part = {"type": "file", "file": {"file_id": "file-1"}}
 
     kept, dropped = _chat(_documents(part), "openai"), _chat(_documents(part), "qwen")
@@ -260,6 +275,7 @@ def test_a_file_of_a_vendor_is_a_loss_for_servers_without_files() -> None:
 
 
 def test_a_document_of_texts_is_text_for_a_server_without_documents() -> None:
+    """The model can still read the content, but the server cannot cite it."""
     document = {"type": "document", "source": {"type": "content", "content": [{"type": "text", "text": "Adults pay ten."}]}}
     body = {"max_tokens": 9, "messages": [{"role": "user", "content": [document]}]}
 
@@ -271,6 +287,7 @@ def test_a_document_of_texts_is_text_for_a_server_without_documents() -> None:
 
 @pytest.mark.parametrize("server", ["vllm", "openai", "groq"])
 def test_a_seed_gets_the_name_that_the_server_reads(server: str) -> None:
+    """Mistral has another name, and a user who compares servers needs the same seed everywhere."""
     assert _settings(_chat({"random_seed": 7}, server)) == {"seed": 7}
     assert _settings(_chat({"seed": 7}, "mistral")) == {"random_seed": 7}
 
@@ -286,6 +303,7 @@ def test_a_number_of_log_probabilities_becomes_a_flag_and_a_number(server: str) 
 
 
 def test_a_function_gets_the_fields_that_the_server_requires() -> None:
+    """Mistral rejects a function without parameters, which the other servers accept."""
     tool = {"type": "function", "function": {"name": "now"}}
 
     converted = _chat({"tools": [tool]}, "mistral")
@@ -298,6 +316,7 @@ def test_a_function_gets_the_fields_that_the_server_requires() -> None:
 
 @pytest.mark.parametrize(("server", "tier"), [("mistral", "flex"), ("groq", "priority"), ("fireworks", "on_demand")])
 def test_a_tier_that_the_server_does_not_have_is_reported(server: str, tier: str) -> None:
+    """The server would reject the request for a setting that affects only price and speed."""
     converted = _chat({"service_tier": tier}, server)
 
     assert _settings(converted) == {}
@@ -305,6 +324,7 @@ def test_a_tier_that_the_server_does_not_have_is_reported(server: str, tier: str
 
 
 def test_fields_without_a_value_are_left_out_for_a_server_that_rejects_null() -> None:
+    """Typed clients write null for each field that was not set."""
     assert _settings(_chat({"temperature": None, "n": None}, "sglang")) == {}
     assert _settings(_chat({"temperature": None}, "vllm")) == {"temperature": None}
 
@@ -366,6 +386,7 @@ def test_tools_of_the_format_stay_without_the_tools_that_the_server_does_not_run
 @pytest.mark.parametrize("server", ["openai", "qwen", "zhipu", "vllm", "openrouter", "litellm"])
 @pytest.mark.parametrize("kind", ["disabled", "between_tools"])
 def test_the_effort_of_a_request_that_turns_reasoning_off_is_reported(server: str, kind: str) -> None:
+    """With reasoning off the effort has no effect, so it is left out, and the caller sees that."""
     body = {"model": "m", "max_tokens": 9, "messages": [_USER], "thinking": {"type": kind}, "output_config": {"effort": "low"}}
 
     converted = fb.convert_request(body, source="messages", target=fb.Target("chat_completions", dialect=server))
@@ -387,6 +408,7 @@ _PDF = {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:applica
     ],
 )
 def test_a_server_gets_the_media_that_it_reads(server: str, kept: list[dict[str, Any]], dropped: list[dict[str, Any]]) -> None:
+    """A model that silently gets no image invents its content."""
     text = {"type": "text", "text": "What is this?"}
 
     converted = _chat({"messages": [{"role": "user", "content": [text, *kept, *dropped]}]}, server)
@@ -439,6 +461,7 @@ def test_a_field_that_only_the_other_server_of_google_has_is_reported(
 
 
 def test_gemini_gets_no_excluded_domains_of_a_search() -> None:
+    """Only Vertex AI has the field, and a user who excludes a site must learn that it is searched."""
     tool = {"type": "web_search_20260318", "name": "web_search", "blocked_domains": ["a.example"]}
     body = {"model": "m", "max_tokens": 9, "messages": [_USER], "tools": [tool]}
 
@@ -479,6 +502,7 @@ def test_vertex_reads_the_fields_of_a_token_count_at_the_top(body: dict[str, Any
 
 
 def test_a_request_of_another_format_is_counted_by_vertex() -> None:
+    """A user checks the length of a prompt before sending it; fields outside the count would be rejected."""
     body = {
         "model": "m",
         "system": "Be brief.",
@@ -497,6 +521,7 @@ def test_a_request_of_another_format_is_counted_by_vertex() -> None:
 
 @pytest.mark.parametrize(("dialect", "status"), [("vertex", 400), ("gemini", 200)])
 def test_the_server_of_vertex_rejects_a_whole_request_in_a_token_count(dialect: str, status: int) -> None:
+    """Gemini reads the wrapped request; a test for Vertex AI must fail on it."""
     relay = FakeRelay(dialect=dialect)
     content = json.dumps({"generateContentRequest": {"model": "models/m", **_GEMINI}})
     request = httpx.Request(
@@ -555,6 +580,7 @@ def test_only_the_tools_that_the_server_does_not_have_change() -> None:
 
 
 def test_a_function_of_a_namespace_takes_its_place() -> None:
+    """Models prefer tools by their order, so a changed tool must not move to the end."""
     function = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}, "strict": False}
     tools = [{"type": "namespace", "name": "n", "description": "d", "tools": [function]}, {"type": "web_search_preview"}]
 
@@ -566,6 +592,7 @@ def test_a_function_of_a_namespace_takes_its_place() -> None:
 
 @pytest.mark.parametrize("role", ["user", "system"])
 def test_mistral_gets_an_assistant_message_after_a_tool_result(role: str) -> None:
+    """Other servers accept a message of the user or the system directly after a result; Mistral rejects it."""
     call = {"id": "abcdefghi", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     result = {"role": "tool", "tool_call_id": "abcdefghi", "content": "r"}
     messages = [_USER, {"role": "assistant", "content": None, "tool_calls": [call]}, result, {"role": role, "content": "x"}, _USER]
@@ -584,6 +611,7 @@ def test_mistral_gets_an_assistant_message_after_a_tool_result(role: str) -> Non
     ],
 )
 def test_a_server_gets_the_tools_that_it_runs(server: str, tools: list[dict[str, Any]]) -> None:
+    """The fake server accepts them too, so that a test of the application can use them."""
     converted = _chat({"tools": tools}, server)
 
     assert (converted.body["tools"], list(converted.losses)) == (tools, [])
@@ -621,6 +649,7 @@ def test_the_conversation_stays_without_a_later_system_message(server: str) -> N
 
 @pytest.mark.parametrize("dropped", ["first", "last"])
 def test_a_message_stays_without_a_part_that_the_server_does_not_read(dropped: str) -> None:
+    """The rest of the message is still the question of the caller, with all its fields."""
     text = {"type": "text", "text": "When?", "unknown": 1}
     parts = [_DOCUMENT, text] if dropped == "first" else [text, _DOCUMENT]
 
@@ -648,6 +677,7 @@ def test_items_of_responses_stay_without_a_part_that_the_server_does_not_read() 
 
 
 def test_parts_of_gemini_stay_next_to_a_call_without_its_id() -> None:
+    """The parts around a changed call have tokens and code that the encoder cannot write again."""
     call = {"functionCall": {"id": "c1", "name": "f", "args": {}}, "thoughtSignature": "c2lnbmVk"}
     others: list[dict[str, Any]] = [
         {"executableCode": {"language": "PYTHON", "code": "1", "id": "x1"}},
@@ -683,6 +713,7 @@ def test_a_message_keeps_its_form_and_its_fields_if_another_one_moves() -> None:
 
 
 def test_a_loss_after_a_removed_item_has_the_pointer_of_the_caller() -> None:
+    """A user looks for the value in the request that was passed in, not in the shorter one."""
     image = {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": "iVBORw0K"}
     program = {"type": "program", "id": "prog_1", "call_id": "c5", "code": "1", "fingerprint": "ZnA="}
 
@@ -693,6 +724,7 @@ def test_a_loss_after_a_removed_item_has_the_pointer_of_the_caller() -> None:
 
 
 def test_bedrock_has_the_tools_that_the_caller_runs_and_not_those_of_anthropics_server() -> None:
+    """A coding agent needs its shell; the web search runs only on the servers of Anthropic."""
     tools = [{"type": "bash_20250124", "name": "bash"}, _SEARCH, {"type": "memory_20250818", "name": "memory"}]
 
     converted = _convert({"max_tokens": 9, "messages": [_USER], "tools": tools}, "bedrock", "messages")
@@ -723,6 +755,7 @@ def test_joined_messages_keep_the_reasoning_of_each() -> None:
     ],
 )
 def test_a_field_that_the_server_does_not_read_is_one_loss(format: fb.Format, server: str, field: str, value: Any) -> None:
+    """A report with one line for each field can be acted on."""
     bodies: dict[str, dict[str, Any]] = {"generate_content": _GEMINI, "messages": {"max_tokens": 9, "messages": [_USER]}}
 
     converted = _convert({**bodies.get(format, {"messages": [_USER]}), field: value}, server, format)
@@ -748,6 +781,7 @@ def test_the_conversation_stays_if_the_encoder_joins_messages(system: list[dict[
 
 
 def test_instructions_and_searches_of_responses_stay_when_a_custom_call_changes() -> None:
+    """The model reads the searches of earlier turns, and pays attention to who gave an instruction."""
     search = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "ferry"}}
     call = {"type": "custom_tool_call", "id": "ctc_1", "call_id": "c1", "name": "sh", "input": "ls"}
     result = {"type": "custom_tool_call_output", "call_id": "c1", "output": "a.txt"}
@@ -785,6 +819,7 @@ def test_a_turn_that_the_encoder_does_not_write_stays() -> None:
 
 
 def test_a_tool_that_no_rule_concerns_keeps_its_place_and_has_no_loss() -> None:
+    """A change of one tool must not reorder or report the others."""
     function = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}, "strict": False}
     mcp = {"type": "mcp", "server_label": "docs", "server_url": "https://mcp.example"}
     tools = [{"type": "openrouter:web_search"}, mcp, {"type": "namespace", "name": "n", "description": "d", "tools": [function]}]
@@ -816,6 +851,7 @@ def test_an_addition_that_the_body_does_not_have_is_not_reported() -> None:
 
 @pytest.mark.parametrize("server", ["openrouter", "qwen", "fireworks"])
 def test_a_budget_is_within_the_bounds_of_the_model(server: str) -> None:
+    """A server rejects a budget above the maximum of its model."""
     facts = fb.ModelFacts(reasoning="budget", budgets=(1024, 8000))
     body = {"model": "m", "messages": [_USER], "reasoning": {"max_tokens": 9000}}
 
@@ -829,6 +865,7 @@ def test_a_budget_is_within_the_bounds_of_the_model(server: str) -> None:
 
 
 def test_the_tools_that_the_caller_runs_stay_without_the_servers_of_tools() -> None:
+    """The caller runs these tools, so they work without the MCP servers."""
     tools = [{"name": "f", "input_schema": _SCHEMA, "unknown": 1}, _SEARCH, {"type": "bash_20250124", "name": "bash"}]
     servers = [{"type": "url", "url": "https://mcp.example", "name": "docs"}]
 
@@ -839,6 +876,7 @@ def test_the_tools_that_the_caller_runs_stay_without_the_servers_of_tools() -> N
 
 
 def test_a_request_to_hide_reasoning_that_the_server_does_not_read_is_a_loss() -> None:
+    """An application that shows the whole answer would show the reasoning too."""
     converted = _chat({"reasoning": {"effort": "high", "exclude": True}}, "groq")
 
     assert _settings(converted) == {"reasoning_effort": "high"}
@@ -907,6 +945,7 @@ def test_model_turns_around_a_turn_that_the_encoder_does_not_write_stay(part: di
 
 
 def test_an_unknown_part_stays_in_its_message() -> None:
+    """A server may read a part that is newer than this library."""
     unknown = {"role": "user", "content": [{"type": "pdf_url", "pdf_url": "https://example.com/a.pdf"}]}
     mixed = [{"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}, {"type": "mystery"}]
 
@@ -920,6 +959,7 @@ def test_an_unknown_part_stays_in_its_message() -> None:
 
 @pytest.mark.parametrize("server", ["lmstudio", "perplexity", "minimax", "zhipu"])
 def test_json_mode_does_not_change_the_conversation(server: str) -> None:
+    """The prompt asks for JSON already, and its unknown fields must survive the change of the setting."""
     messages = [{"role": "user", "content": [{"type": "text", "text": "Hello", "unknown": 1}, {"type": "mystery"}], "other": 2}]
 
     converted = _chat({"messages": messages, "response_format": {"type": "json_object"}}, server)
@@ -928,6 +968,7 @@ def test_json_mode_does_not_change_the_conversation(server: str) -> None:
 
 
 def test_the_instruction_for_json_is_added_once() -> None:
+    """Two instructions would cost tokens in every turn."""
     audio = {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}}
     schema = {"type": "json_schema", "json_schema": {"name": "n", "schema": _SCHEMA}}
     parts = [audio, {"type": "text", "text": "What do I hear?"}]
@@ -940,6 +981,7 @@ def test_the_instruction_for_json_is_added_once() -> None:
 
 @pytest.mark.parametrize("server", ["mistral", "qwen", "llamacpp", "minimax"])
 def test_a_budget_for_a_model_with_efforts_is_one_loss(server: str) -> None:
+    """The budget becomes an effort; a second line for the same value would look like another loss."""
     body = {"model": "m", "messages": [_USER], "thinking": {"type": "enabled", "budget_tokens": 3000}}
     target = fb.Target("chat_completions", dialect=server, model=fb.ModelFacts(reasoning="effort"))
 
@@ -970,6 +1012,7 @@ def test_a_reported_change_of_a_setting_is_in_the_body(server: str, setting: dic
 
 
 def test_a_tool_choice_without_its_tools_is_a_loss() -> None:
+    """The server rejects a required call if it has no tool to call."""
     converted = _chat({"tools": [{"type": "web_search"}], "tool_choice": "required"}, "groq")
 
     assert _settings(converted) == {}
@@ -977,6 +1020,7 @@ def test_a_tool_choice_without_its_tools_is_a_loss() -> None:
 
 
 def test_a_renamed_tool_keeps_its_other_fields() -> None:
+    """Moonshot requires another name; options of the tool must not depend on that."""
     tool = {"type": "function", "function": {"name": "1f", "unknown": 1, "parameters": _SCHEMA}, "other": 2}
 
     converted = _chat({"tools": [tool]}, "moonshot")
@@ -1038,6 +1082,7 @@ def test_a_result_without_a_name_stays_one_result() -> None:
 
 @pytest.mark.parametrize("top", [{}, {"system": "Be kind."}])
 def test_a_leading_system_message_is_sent_once(top: dict[str, Any]) -> None:
+    """A prompt that is sent twice costs twice, and its order has a meaning."""
     messages = [_turn("system", "You are X."), _turn("user", "Hello"), _turn("system", "Be brief.")]
 
     converted = _convert({"max_tokens": 9, "messages": messages, **top}, "bedrock", "messages")
@@ -1048,6 +1093,7 @@ def test_a_leading_system_message_is_sent_once(top: dict[str, Any]) -> None:
 
 
 def test_a_text_that_the_encoder_joins_or_copies_is_sent_once() -> None:
+    """The encoder and the original body both have the text, and one of the two is used."""
     document = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "The contract."}}
     image = {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}
     question = {"type": "text", "text": "What is it?"}
@@ -1071,6 +1117,7 @@ def test_a_text_that_the_encoder_joins_or_copies_is_sent_once() -> None:
 
 @pytest.mark.parametrize("server", ["cerebras", "groq", "perplexity"])
 def test_a_refusal_that_becomes_a_text_is_sent_once(server: str) -> None:
+    """These servers have no refusals in the history; the model must read the refusal once."""
     refused = {"role": "assistant", "content": "Well.", "refusal": "I cannot help with it."}
 
     converted = _chat({"messages": [_USER, refused, _USER]}, server)

@@ -31,6 +31,7 @@ def test_json_mode_gets_an_instruction_where_the_conversation_does_not_mention_j
 
 @pytest.mark.parametrize(("target", "field"), [("chat_completions", "messages"), ("responses", "input")])
 def test_a_conversation_that_mentions_json_is_unchanged(target: Any, field: str) -> None:
+    """OpenAI's server requires the word only; another instruction could contradict that of the caller."""
     converted = fb.convert_request(_request("Name a fruit as Json."), source="generate_content", target=target, model="m")
 
     assert [each["content"] for each in converted.body[field]] == ["Name a fruit as Json."]
@@ -47,6 +48,7 @@ def test_instructions_of_responses_that_mention_json_are_a_message() -> None:
 
 
 def test_a_schema_needs_no_instruction() -> None:
+    """The server enforces a schema, so the prompt stays the one that the caller tested."""
     schema = {"type": "OBJECT", "properties": {"name": {"type": "STRING"}}}
 
     converted = fb.convert_request(

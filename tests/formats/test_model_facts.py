@@ -217,6 +217,7 @@ def test_a_lowered_limit_replaces_both_limit_fields() -> None:
 
 @pytest.mark.parametrize("choice", ["auto", {"name": "f"}])
 def test_a_model_without_tools_gets_no_empty_list_of_them(choice: Any) -> None:
+    """Servers reject an empty list of tools, and a choice without tools."""
     body = {"model": "m", "messages": QUESTION, "functions": [{"name": "f", "parameters": {}}], "function_call": choice}
     target = fb.Target("chat_completions", model=fb.ModelFacts(refuses=frozenset({"tools"})))
 

@@ -34,6 +34,7 @@ def test_a_list_that_is_null_is_empty(source: fb.Format, target: fb.Format) -> N
 
 @pytest.mark.parametrize("profile", [None, "chat_completions", "messages"])
 def test_the_client_reads_a_list_that_is_null_as_empty(profile: str | None) -> None:
+    """A program that offers the models in a menu must not fail on a new server."""
     assert asked(NULL, profile) == []
 
 
@@ -58,6 +59,7 @@ def test_an_object_with_nothing_of_a_list_is_no_empty_list(body: object, text: s
     "body", [{}, {"models": []}, {"models": None}, {"nextPageToken": ""}, {"tuned_models": [], "new": 1}], ids=repr
 )
 def test_an_empty_list_of_models_is_converted(body: object) -> None:
+    """A local server that has loaded no model sends such a list."""
     assert asked(body) == []
 
 

@@ -285,6 +285,7 @@ def test_a_bridge_seals_tokens_and_drops_forged_ones() -> None:
     ],
 )
 def test_an_invalid_token_key_is_rejected_and_not_shown(key: Any, text: str) -> None:
+    """A key from a broken environment fails at the start, and the message may reach a log."""
     with pytest.raises(fb.ConfigurationError) as caught:
         fb.Options(token_key=key)
 

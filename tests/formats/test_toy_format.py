@@ -97,6 +97,7 @@ def test_every_loss_of_a_fixture_is_reported_and_every_report_is_true(format: fb
 
 
 def test_a_request_with_nothing_to_lose_has_no_losses() -> None:
+    """The author of a format relies on an empty report to allow a conversion."""
     body = {"model": "m", "max_tokens": 100, "messages": [{"role": "user", "content": "Hi"}]}
 
     assert list(fb.convert_request(body, source="messages", target=LINES).losses) == []

@@ -65,12 +65,14 @@ def _refused(samples: tuple[Sample, ...], name: str, target: Any) -> Iterator[st
 
 @every_target
 def test_the_server_of_a_dialect_accepts_every_converted_fixture(name: str, target: fb.Format) -> None:
+    """A user names the server to avoid its errors for fields that it does not have."""
     assert list(_refused(_samples(False), name, target)) == []
 
 
 @requires_corpus
 @every_target
 def test_the_server_of_a_dialect_accepts_converted_recordings(name: str, target: fb.Format) -> None:
+    """Real requests combine fields that no fixture combines."""
     assert list(_refused(_samples(True), name, target)) == []
 
 
@@ -111,12 +113,14 @@ def _losses_of_same_format(samples: tuple[Sample, ...], name: str, target: Any) 
 
 @every_target
 def test_every_value_of_a_fixture_of_the_same_format_is_written_or_reported(name: str, target: fb.Format) -> None:
+    """A gateway that only adapts requests to a server must not drop a value without a report."""
     assert list(_losses_of_same_format(_samples(False), name, target)) == []
 
 
 @requires_corpus
 @every_target
 def test_every_value_of_a_recording_of_the_same_format_is_written_or_reported(name: str, target: fb.Format) -> None:
+    """Real requests have fields that this library does not know."""
     assert list(_losses_of_same_format(_samples(True), name, target)) == []
 
 
@@ -197,6 +201,7 @@ def test_a_recorded_request_passes_to_its_dialect_unchanged(format: fb.Format) -
 
 
 def test_a_target_is_accepted_by_bridge_client_gateway_and_command_line() -> None:
+    """A user describes the server once and uses the description everywhere."""
     body: dict[str, Any] = {"model": "m-large", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
     target = fb.Target("chat_completions", dialect="deepseek")
 
@@ -214,7 +219,7 @@ def test_a_target_is_accepted_by_bridge_client_gateway_and_command_line() -> Non
 
 @pytest.mark.parametrize("name", ["nowhere", "bedrock", "opnerouter"])
 def test_an_unknown_dialect_raises_with_the_known_ones(name: str) -> None:
-    """Names of servers are often misspelt."""
+    """A misspelt server must not become the default one without a message."""
     body = {"model": "m", "messages": []}
 
     with pytest.raises(fb.ConfigurationError, match=r"expected one of .*openrouter") as caught:
@@ -276,6 +281,7 @@ def test_two_fields_may_exchange_their_names() -> None:
 
 
 def test_every_difference_has_a_source() -> None:
+    """A maintainer checks a rule against the documentation of the server when it changes."""
     default = fb.DialectRules(server="")
     for dialect in DIALECTS.values():
         for rules in dialect.rules.values():
@@ -358,6 +364,7 @@ def test_a_model_that_always_reasons_chooses_its_tool(name: str, reasons: Any, c
 
 @pytest.mark.parametrize("choice", [{"type": "auto"}, {"type": "none"}])
 def test_a_free_choice_leaves_reasoning_on(choice: dict[str, str]) -> None:
+    """Only a forced call excludes reasoning, and a user pays for the quality of the answer."""
     body = _FORCED | {"tool_choice": choice, "thinking": {"type": "adaptive"}, "output_config": {"effort": "high"}}
 
     converted = fb.convert_request(body, source="messages", target=fb.Target("chat_completions", dialect="deepseek"))
@@ -404,6 +411,7 @@ def test_a_web_search_that_the_server_does_not_run_is_a_loss(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["llamacpp", "lmstudio", "minimax", "moonshot", "qwen", "xai"])
 def test_a_custom_tool_becomes_a_function_where_the_server_has_none(name: str) -> None:
+    """Codex sends its editor as a custom tool, which these servers reject."""
     body = {"model": "m", "input": "hi", "tools": [{"type": "custom", "name": "apply_patch"}]}
 
     converted = fb.convert_request(body, source="responses", target=fb.Target("chat_completions", dialect=name))
@@ -466,6 +474,7 @@ def test_mistral_continues_a_final_assistant_message() -> None:
 
 
 def test_mistral_gets_a_complete_conversation_of_the_same_format_with_all_its_fields() -> None:
+    """The server requires a message of the assistant between a result and the user; the other messages are those of the caller."""
     body = {
         "model": "m",
         "messages": [
@@ -484,6 +493,7 @@ def test_mistral_gets_a_complete_conversation_of_the_same_format_with_all_its_fi
 
 
 def test_mistral_rejects_an_unconverted_request_as_its_server_does() -> None:
+    """A test against the fake server must fail where the request would fail in production."""
     relay = FakeRelay("hi", dialect="mistral")
     body: dict[str, Any] = {"model": "m-large", "messages": [{"role": "user", "content": "hi"}], "store": False}
     with fb.Client(relay.base_url, "sk-fake", http_client=relay.http_client()) as client:
@@ -496,6 +506,7 @@ def test_mistral_rejects_an_unconverted_request_as_its_server_does() -> None:
 
 
 def test_each_dialect_has_a_fake_server() -> None:
+    """A user of any dialect can test an application without the real server."""
     assert {name: set(formats) for name, formats in SERVER_RULES.items()} == {
         name: set(dialect.rules) for name, dialect in DIALECTS.items()
     }

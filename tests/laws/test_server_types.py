@@ -77,12 +77,14 @@ def _problems(name: str, is_recorded: bool) -> list[str]:
 
 @pytest.mark.parametrize("name", TYPES)
 def test_the_request_type_of_a_server_accepts_every_converted_fixture(name: str) -> None:
+    """The SDK or the source code of the server has the exact types, independent of our table of rules."""
     assert _problems(name, is_recorded=False) == []
 
 
 @requires_corpus
 @pytest.mark.parametrize("name", TYPES)
 def test_the_request_type_of_a_server_accepts_converted_recordings(name: str) -> None:
+    """Applications send combinations of fields that the fixtures do not have."""
     assert _problems(name, is_recorded=True) == []
 
 

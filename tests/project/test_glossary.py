@@ -77,6 +77,18 @@ def test_tests_benchmarks_and_examples_have_no_private_words(folder: str) -> Non
     assert in_folder(folder) == []
 
 
+def test_each_test_states_when_its_promise_matters() -> None:
+    """A developer whose change fails a test learns from its docstring which user would notice."""
+    tests = [
+        (path.relative_to(ROOT).as_posix(), node)
+        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
+    ]
+
+    assert [(path, node.name) for path, node in tests if not ast.get_docstring(node)] == []
+
+
 def test_the_glossary_has_one_sentence_for_each_word() -> None:
     """A reader looks up one word."""
     rows = re.findall(r"^\| (.*?) \| (.*) \|$", PAGES["docs/glossary.md"].read_text(encoding="utf-8"), re.MULTILINE)[2:]
