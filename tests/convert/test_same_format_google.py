@@ -203,7 +203,7 @@ def test_model_turns_around_a_turn_that_the_encoder_does_not_write_stay(part: di
 
 
 def test_a_result_without_a_name_stays_one_result() -> None:
-    """The encoder takes the name from the call."""
+    """Without ids the server finds its call by the name, so the request gets the name of the call."""
     result = {"functionResponse": {"id": "c1", "response": {"output": "sunny"}}}
     contents = [
         {"role": "user", "parts": [{"text": "Hello"}]},
@@ -213,8 +213,6 @@ def test_a_result_without_a_name_stays_one_result() -> None:
 
     converted = convert({"contents": contents}, "vertex", "generate_content")
 
-    assert converted.body["contents"][2] == {
-        "role": "user",
-        "parts": [{"functionResponse": {"response": {"output": "sunny"}}}],
-        "unknown": 1,
-    }
+    named = {"functionResponse": {"name": "lookup", "response": {"output": "sunny"}}}
+    assert converted.body["contents"][2] == {"role": "user", "parts": [named]}
+    assert "/contents/2/unknown" in {loss.path for loss in converted.losses}

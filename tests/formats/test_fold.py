@@ -158,7 +158,7 @@ def test_an_item_of_an_unknown_type_is_replayed_unchanged(item: dict[str, Any], 
             [{"type": "reasoning.text", "text": "Compare the heights.", "format": "anthropic-claude-v1", "signature": "c2lnLTE="}],
         ),
         (
-            "reasoning_encrypted_own",
+            "reasoning_encrypted_only",
             [
                 {"type": "reasoning.summary", "summary": "Compared.", "format": "openai-responses-v1"},
                 {"type": "reasoning.encrypted", "data": "ZW5jLTE=", "id": "rs_1", "format": "openai-responses-v1"},

@@ -23,7 +23,7 @@ CALL = {"index": 0, "id": "a", "type": "function", "function": {"name": "f", "ar
 
 def _shipped(source: fb.Format) -> bytes:
     """Return the stream with a text, its tokens and a call in one event."""
-    (data,) = (each.data for each in streams(source) if each.stem == "logprobs_before_calls_own")
+    (data,) = (each.data for each in streams(source) if each.stem == "logprobs_before_calls_only")
     return data
 
 

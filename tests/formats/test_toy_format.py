@@ -70,7 +70,7 @@ BY_VALUE = {
     "authentication": "a code or a reason decides the kind of an error",
     "model_not_found": "a code or a reason decides the kind of an error",
     "reasoning": "the id of an item is part of its seal",
-    "cache_prewarm_explicit_own": "a limit of 0 only fills the cache",
+    "cache_prewarm_explicit_only": "a limit of 0 only fills the cache",
     "tools_search_client": "the name of a tool that a search returns is in the result",
     "switch_contradiction": "two fields with one meaning are one loss",
 }

@@ -22,9 +22,9 @@ every_target = pytest.mark.parametrize(
 BY_VALUE = {
     "hosted_history_code": "a call with another name is an unknown block, which passes unchanged",
     "hosted_history_search": "a call with another name is an unknown block, which passes unchanged",
-    "logprobs_counted_own": "the number of alternatives has two fields",
+    "logprobs_counted_only": "the number of alternatives has two fields",
     "reasoning_off": "the server cannot turn reasoning off, and any other amount has an effort",
-    "results_without_id_own": "a result whose name is that of no call is separated from its call",
+    "results_without_id_only": "a result whose name is that of no call is separated from its call",
     "settings_prewarm": "a limit of 0 has no counterpart; any other limit has one",
     "switch_effort_none": "the effort `none` has precedence over a flag, and another value has not",
     "switch_budget_off": "the server cannot turn reasoning off, and any other amount has an effort",
@@ -151,7 +151,7 @@ def _other_fields(format: fb.Format) -> Iterator[Sample]:
         )
 
 
-_IMAGES = frozenset({"image_data", "results_apart_own", "tool_result_image"})
+_IMAGES = frozenset({"image_data", "results_apart_only", "tool_result_image"})
 """Fixtures with an image, which a server without media would read if it had an unknown type."""
 
 

@@ -15,7 +15,7 @@ from tests.fixtures import Fixture, InvalidFixture, StreamFixture, check, count_
 from tests.private_words import in_prose
 from tests.support.normal_form import normal_form, without
 
-_VARIANT = "_own"
+_VARIANT = "_only"
 """The end of stems of content that only one format has; such fixtures share a subject, not a conversation."""
 
 _LISTED = "one list has it, another does not"

@@ -39,7 +39,7 @@ def test_the_official_client_reads_every_recorded_stream_as_we_do(source: fb.For
 
 
 UNREADABLE = {
-    "stream-tools_arguments_broken_own": "arguments that turn out to be no JSON have left, and the client of messages parses them",
+    "stream-tools_arguments_broken_only": "arguments that turn out to be no JSON have left, and the client of messages parses them",
     "stream-finish_length_calls": "likewise",
 }
 """Fixtures that the official client of messages cannot read, and that have no other notation."""

@@ -110,7 +110,7 @@ def test_a_converted_stream_equals_the_converted_whole_answer(source: fb.Format,
     assert [breach for breach in breaches if breach] == []
 
 
-FOLDED_OTHERWISE = {"stream-late_in_last_event-responses": "its last event continues a text after other items were written"}
+FOLDED_OTHERWISE = {"stream-more_fields_in_last_event-responses": "its last event continues a text after other items were written"}
 """Streams whose accumulated answer differs from their events, and why."""
 
 
@@ -404,8 +404,8 @@ def _no_constant(name: str) -> Any:
 
 REPORTED_OTHERWISE = {
     "stream-text_no_created-responses": "its head came with its end, when the target's had left",
-    "stream-late_in_last_event-responses": "its last event adds to items that had left",
-    "stream-malformed_part_own-generate_content": "a later count replaces the malformed one in the whole answer",
+    "stream-more_fields_in_last_event-responses": "its last event adds to items that had left",
+    "stream-malformed_part_only-generate_content": "a later count replaces the malformed one in the whole answer",
 }
 """Streams whose report differs from that of their whole answer, and why."""
 

@@ -19,7 +19,7 @@ FIXTURES = [fixture for kind in KINDS for fixture in fixtures(kind)]
 BY_STEM = [
     list(group) for kind in ("request", "response") for _, group in groupby(fixtures(kind), key=lambda fixture: fixture.stem)
 ]
-MATCHING = [group for group in BY_STEM if len(group) > 1 and not group[0].stem.endswith("_own")]
+MATCHING = [group for group in BY_STEM if len(group) > 1 and not group[0].stem.endswith("_only")]
 
 
 def attributes_of(fixture: Fixture, *, content: bool = True) -> dict[str, Any]:

@@ -23,7 +23,7 @@ def decode_citations(raw: list[JsonObject], text: ir.Text | None, src: str, firs
     unread: JsonObject = {}
     for index, item in enumerate(raw, first):
         url = item.get("url_citation")
-        # OpenRouter sends annotations of files, and Xiaomi sends flat ones (fixture ``malformed_citation_own``).
+        # OpenRouter sends annotations of files, and Xiaomi sends flat ones (fixture ``malformed_citation_only``).
         if item.get("type") != "url_citation" or not isinstance(url, dict) or text is None:
             unread[f"annotations/{index}"] = item
             continue

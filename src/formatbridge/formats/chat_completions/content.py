@@ -215,7 +215,7 @@ def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
 def _media_of_text(kind: ir.MediaKind, text: str, src: str) -> ir.Media:
     """Return media with a URL, a data URL or base64 data."""
     media = media_of_url(kind, text, src)
-    # Some callers send base64 in place of a URL. Its first bytes show that (fixture ``audio_text_own``).
+    # Some callers send base64 in place of a URL. Its first bytes show that (fixture ``audio_text_only``).
     bare = read_bare_data(text) if media.url is not None else None
     if bare is not None:
         (media.mime, media.data), media.url = bare, None

@@ -164,7 +164,7 @@ def decode_parts(raw: JsonObject, src: str, answer_id: str | None = None) -> tup
     # Some servers send ``function_call`` with empty values where there is no call (fixture members_unset).
     elif legacy and has_values(legacy):
         unread = merge_extra(unread, read_extra(legacy, frozenset({"name"}), "function_call/"))
-    # The empty text is a part, because encoders leave out a message without any part (fixture ``turns_empty_own``).
+    # The empty text is a part, because encoders leave out a message without any part (fixture ``turns_empty_only``).
     if not parts and content == "":
         parts = [ir.Text(text="", src=f"{src}/content")]
     if not SIGNATURE_FIELDS.isdisjoint(raw):

@@ -354,7 +354,7 @@ def decode_message_signature(raw: JsonObject, parts: list[ir.Part], src: str) ->
     ``thought_signature`` of the message.
     """
     signature, extra = decode_extra_content(raw, src)
-    # Some relays send the token of a message twice (fixture ``token_beside_message``).
+    # Some relays send the token of a message twice (fixture ``token_next_to_message``).
     repeated = raw.get("thought_signature")
     if repeated is not None and (signature is None or repeated not in _tokens_in(raw["extra_content"])):
         extra = merge_extra(extra, {"thought_signature": repeated})

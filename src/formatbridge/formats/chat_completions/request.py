@@ -51,7 +51,7 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
     request = ir.Request("chat_completions", model or body.get("model"), stream, messages)
     if not decode_flat_settings(body, SETTINGS, request, _BODY):
         _decode_nested_options(body, request)
-    # Together's servers read a number of alternatives here (fixture ``logprobs_counted_own``). OpenAI's field is a boolean.
+    # Together's servers read a number of alternatives here (fixture ``logprobs_counted_only``). OpenAI's field is a boolean.
     if type(request.settings.get("logprobs")) is int:
         decode_counted_logprobs(request.settings)
     return request
@@ -127,7 +127,7 @@ def _decode_messages(raws: list[JsonObject]) -> list[ir.Message]:
     messages: list[ir.Message] = []
     for index, raw in enumerate(raws):
         messages.append(decode_message(raw, f"/messages/{index}", unpaired))
-    # Some clients leave out ``tool_call_id`` (fixture ``results_without_id_own``). Names and the order of the calls then decide.
+    # Some clients leave out ``tool_call_id`` (fixture ``results_without_id_only``). Names and the order of the calls then decide.
     if unpaired:
         pair_results_without_ids(messages)
     return messages

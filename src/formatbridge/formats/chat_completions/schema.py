@@ -24,7 +24,7 @@ def decode_format(raw: JsonObject) -> ir.OutputFormat:
     kind = raw.get("type")
     if kind not in ("text", "json_object", "json_schema"):
         return ir.OutputFormat(type="text", src="/response_format", extra={WHOLE_NODE: raw})
-    # Together's servers read the schema next to the type (fixture ``output_schema_beside_type_own``).
+    # Together's servers read the schema next to the type (fixture ``output_schema_next_to_type_only``).
     schema = (raw.get("json_schema") or raw) if kind == "json_schema" else {}
     if schema is raw:
         outer, inner = read_extra(raw, _INLINE), None

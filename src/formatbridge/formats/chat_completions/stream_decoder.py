@@ -218,7 +218,7 @@ class StreamDecoder:
             if content:
                 self._feed_content(choice, content, out)
             return False
-        # Google's compatible server sends the signature of a text in its last delta (fixture ``token_beside_text``).
+        # Google's compatible server sends the signature of a text in its last delta (fixture ``token_next_to_text``).
         if "extra_content" in delta:
             self._feed_message_signature(choice, delta, out)
         if not REASONING_FIELDS.isdisjoint(delta):

@@ -261,7 +261,7 @@ class Choice:
     def start(self, part: ir.Part, out: list[events.Event]) -> int:
         """Open a part and return its number. The first text gets the citations that came before the text."""
         number = len(self.parts)
-        # A signature belongs to the first text, or to a call before any text (fixtures ``token_beside_text``, ``token_beside_call``).
+        # A signature belongs to the first text, or to a call before any text (fixtures ``token_next_to_text``, ``token_next_to_call``).
         if self.pending_signature is not None:
             self._sign(part)
         self._append(part)

@@ -61,7 +61,7 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
 
 def _decode_details(usage: ir.Usage, prompt: JsonObject, completion: JsonObject, prompt_at: str, completion_at: str) -> None:
     """Decode the details other than cached tokens and reasoning. Most responses have no others, or zeros."""
-    # Some servers count reasoning separately from the output (fixture ``usage_reasoning_beside``).
+    # Some servers count reasoning separately from the output (fixture ``usage_reasoning_next_to_output``).
     if usage.reasoning:
         count_reasoning_in(usage)
     if prompt and (prompt.get("audio_tokens") or not _COMMON_INPUT.issuperset(prompt)):

@@ -376,7 +376,7 @@ class StreamDecoder:
         if choice.partial:
             self._end_calls(choice, out)
         extra = choice.cite(out)
-        # Without a text, the log probabilities are those of calls, and an empty text has them (fixture ``logprobs_before_calls_own``).
+        # Without a text, the log probabilities are those of calls, and an empty text has them (fixture ``logprobs_before_calls_only``).
         if choice.tokens:
             number = choice.open_texts[0] if choice.open_texts else self._open_text(choice, ir.Text, out)
             out.append(events.Delta(choice.index, number, "", choice.tokens))

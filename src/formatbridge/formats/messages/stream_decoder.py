@@ -118,7 +118,7 @@ class StreamDecoder:
         """Take the start. It stays pending until the first block, which may be a ``fallback`` block with another model."""
         if message.get("usage") is not None:
             self._usage = (self._usage or {}) | without_nulls(message["usage"])
-        # Some relays send the start twice, or after the first text (fixtures text_start_twice, ``text_named_late``).
+        # Some relays send the start twice, or after the first text (fixtures text_start_twice, ``text_named_in_last_event``).
         if self._has_begun:
             self._take_repeated_start(message.get("id"), message.get("model"), out)
             self._extra.take(read_extra(message, RESPONSE_FIELDS))

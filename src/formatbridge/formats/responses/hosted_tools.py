@@ -261,7 +261,7 @@ def encode_generated_image(part: ir.Media, index: int, ids: ItemIds, losses: Led
 def _decode_code_item(raw: JsonObject, src: str) -> ir.Hosted:
     # {"type": "code_interpreter_call", "id": "ci_1", "code": "print(1)", "outputs": [{"type": "logs", "logs": "1"}],
     #  "container_id": "cntr_1", "status": "completed"}
-    # ``outputs`` is null unless the request includes ``code_interpreter_call.outputs`` (fixture ``hosted_code_untold_own``).
+    # ``outputs`` is null unless the request includes ``code_interpreter_call.outputs`` (fixture ``hosted_code_without_output_only``).
     raw_outputs = raw.get("outputs")
     is_incomplete, outputs = _is_incomplete(raw, raw_outputs), raw_outputs or []
     logs = [output["logs"] for output in outputs if output.get("type") == "logs"]

@@ -133,7 +133,7 @@ def _fields_after_close(item: Item, parts: list[ir.Part]) -> JsonObject:
 
 def _missing_parts(item: Item, raw: JsonObject) -> tuple[list[tuple[int, ir.Part]], JsonObject]:
     """Return the content of an item that only the last event has: parts with their places, and other fields."""
-    # Some servers leave a token or citations out of the ``done`` event (fixtures ``reasoning_token_last``, ``late_in_last_event``).
+    # Some servers leave a token or citations out of the ``done`` event (fixtures ``reasoning_token_last``, ``more_fields_in_last_event``).
     missing = dict(_missing_values(raw, item.done_shape, src := f"/output/{item.at}"))
     if not missing:
         return [], missing

@@ -265,7 +265,7 @@ def as_opened(part: ir.Part) -> ir.Part:
 def decode_opening_part(item: Item, raw: JsonObject) -> ir.Part | None:
     """Decode the part of an item from its ``added`` event; None if a call has no id or name yet."""
     known = {key: value for key, value in raw.items() if key != "status"}
-    # Some servers open an item with its arguments and then send them as deltas (fixture ``tools_opening_arguments_own``).
+    # Some servers open an item with its arguments and then send them as deltas (fixture ``tools_opening_arguments_only``).
     if item.kind in TEXT_FIELD:
         known[TEXT_FIELD[item.kind]] = ""
     parts: list[ir.Part] = []

@@ -44,7 +44,7 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
         )
     else:
         usage = _decode_any(raw, src)
-    # Relays rename the counts of servers that count reasoning separately (fixture ``usage_reasoning_beside``).
+    # Relays rename the counts of servers that count reasoning separately (fixture ``usage_reasoning_next_to_output``).
     if usage.reasoning:
         count_reasoning_in(usage)
     return usage
