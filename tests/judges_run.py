@@ -57,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--limit", type=int, help="how many files to convert")
     parser.add_argument("--rows", type=int, default=60, help="how many shapes to print")
     parser.add_argument("--self", action="store_true", help="decode and encode in the format itself")
-    parser.add_argument("--gross", action="store_true", help="also what the target's own recorded bodies show")
+    parser.add_argument("--gross", action="store_true", help="also problems of recorded bodies of the target")
     return parser
 
 
@@ -81,7 +81,7 @@ def _complaints(entry: Sample, value: Any, target: ir.Format, *, is_gross: bool)
     try:
         result = (through_itself(entry) if target == entry.format else entry.convert)(value, target)
     except InvalidPayloadError as error:
-        yield f"refused on the way in, as {error.format} {error.kind}", str(error)
+        yield f"refused before the conversion, as {error.format} {error.kind}", str(error)
         return
     except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]

@@ -50,10 +50,11 @@ IN_IDENTIFIERS = {
 
 EXEMPT_PHRASES = (
     r"\bso far\b|\bnot found\b|\bplain[ -]text\b|\btext/plain\b",  # HTTP
+    r"\bdeclaration found\b",  # the error of Google's server for a repeated function
     r"\bthought signatures?\b|\bthought summar(?:y|ies)\b|\bcalls thoughts\b|\bthought_signature\b",  # Google's documentation
 )
 EXEMPT_IDENTIFIERS = re.compile(
-    r"not_?found(?:_?error)?|(?:include_?)?thoughts?|.*thoughts?_?(?:signature|token_?count|summary)s?|text_?plain"
+    r"(?:model_)?not_?found(?:_?error)?|(?:include_?)?thoughts?|.*thoughts?_?(?:signature|token_?count|summary)s?(?:_\w+)?|text_?plain"
     r"|embedding_weight|text_weight|plain_only",
     re.IGNORECASE,
 )
@@ -123,20 +124,19 @@ def new_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.attr
 
 
-def prose_in_module(text: str, *, has_messages: bool = True) -> Iterator[tuple[int, str]]:
+def prose_in_module(text: str) -> Iterator[tuple[int, str]]:
     """Yield the comments, docstrings and messages of a module with their lines.
 
-    A message is a string of three words or more, and not a list of class names. ``has_messages``: False for tests, whose other strings are
-    payloads.
+    A docstring is a string that is a statement. A message is a string of three words or more, and not a list of class names.
     """
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string
-    for node in ast.walk(ast.parse(text)):
-        if has_messages and isinstance(node, ast.Constant) and isinstance(node.value, str) and _is_message(node.value):
+    tree = ast.parse(text)
+    statements = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and (node in statements or _is_message(node.value)):
             yield node.lineno, node.value
-        if not has_messages:
-            yield from _docstring(node)
 
 
 def _is_message(text: str) -> bool:
@@ -144,18 +144,12 @@ def _is_message(text: str) -> bool:
     return len(words) > 2 and not all(_CLASS_NAME.fullmatch(word) for word in words)
 
 
-def _docstring(node: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield the string of a statement that is only a string."""
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-        yield node.lineno, node.value.value
-
-
-def in_module(path: Path, *, has_messages: bool = True) -> list[str]:
+def in_module(path: Path) -> list[str]:
     """Return the private words in the name, the identifiers, the comments, the docstrings and the messages of a module."""
     text = path.read_text(encoding="utf-8")
     lines = {name: line for line, name in reversed(list(new_names(ast.parse(text))))} | {path.stem: 1}
     names = [(line, word) for name, line in lines.items() for word in in_identifier(name)]
-    prose = [(line, word) for line, block in prose_in_module(text, has_messages=has_messages) for word in in_prose(block)]
+    prose = [(line, word) for line, block in prose_in_module(text) for word in in_prose(block)]
     return [f"{line}: {word}" for line, word in sorted(names + prose)]
 
 
@@ -166,9 +160,9 @@ def in_package(package: str) -> list[str]:
 
 
 def in_folder(folder: str) -> list[str]:
-    """Return the private words of a folder of the project without those in payloads, each with its file and line."""
+    """Return the private words in the modules of a folder of the project, each with its file and line."""
     files = [path for path in sorted((ROOT / folder).rglob("*.py")) if path != Path(__file__)]
-    return [f"{path.relative_to(ROOT)}:{word}" for path in files for word in in_module(path, has_messages=False)]
+    return [f"{path.relative_to(ROOT)}:{word}" for path in files for word in in_module(path)]
 
 
 def main() -> None:

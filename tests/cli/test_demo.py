@@ -31,13 +31,13 @@ def test_the_demonstration_runs_in_every_format_over_every_endpoint() -> None:
 
 def test_the_demonstration_runs_on_a_relay_at_a_url(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same over the network; the key is in the environment, and the first model of the relay is used."""
-    with served("I would rather not say.", models=["m-far"]) as relay:
+    with served("I do not know that.", models=["m-far"]) as relay:
         monkeypatch.setenv("FORMATBRIDGE_API_KEY", str(relay.api_key))
         out = io.StringIO()
 
         demo(out, base_url=relay.base_url)
 
-    assert out.getvalue().count("  model  I would rather not say.\n") == 4
+    assert out.getvalue().count("  model  I do not know that.\n") == 4
     assert {request.model for request in relay.requests if request.method == "POST"} == {"m-far"}
 
 
@@ -58,11 +58,11 @@ def test_the_demo_returns_reasoning_to_the_relay() -> None:
 
 def test_the_demo_accepts_an_answer_without_a_tool_call() -> None:
     """A real model may answer without a call."""
-    relay, out = FakeRelay("I would rather not say.", models=["m-shy"]), io.StringIO()
+    relay, out = FakeRelay("I do not know that.", models=["m-shy"]), io.StringIO()
     with relay.http_client() as http_client, fb.Client(relay.base_url, relay.api_key, http_client=http_client) as client:
         run_all(client, None, out)
 
-    assert out.getvalue().count("  model  I would rather not say.\n") == 4
+    assert out.getvalue().count("  model  I do not know that.\n") == 4
     assert {request.model for request in relay.requests if request.method == "POST"} == {"m-shy"}
 
 

@@ -204,7 +204,7 @@ class _Job:
         self.itself = self
 
 
-@pytest.mark.filterwarnings("ignore:a stream made at:ResourceWarning")
+@pytest.mark.filterwarnings("ignore:a stream created at:ResourceWarning")
 def test_the_collector_closes_no_stream_while_a_pool_holds_its_lock() -> None:
     """The collector may run at any allocation, also in the pool itself; a thread that then waits for its lock would wait for ever."""
     transport = Answering()
@@ -223,7 +223,7 @@ def test_the_collector_closes_no_stream_while_a_pool_holds_its_lock() -> None:
 
 
 @pytest.mark.parametrize("ends", [fb.Client.close, lambda client: client.models()], ids=["close", "call"])
-@pytest.mark.filterwarnings("ignore:a stream made at:ResourceWarning")
+@pytest.mark.filterwarnings("ignore:a stream created at:ResourceWarning")
 def test_an_unreferenced_stream_is_closed_by_the_next_call_or_with_the_client(ends: Callable[[fb.Client], object]) -> None:
     """Its connection is missing in the pool of a user who passed the client."""
     transport = Answering()
@@ -238,7 +238,7 @@ def test_an_unreferenced_stream_is_closed_by_the_next_call_or_with_the_client(en
     assert transport.closed[:1] == [True]
 
 
-@pytest.mark.filterwarnings("ignore:a stream made at:ResourceWarning")
+@pytest.mark.filterwarnings("ignore:a stream created at:ResourceWarning")
 def test_an_unclosed_stream_does_not_keep_its_closed_event_loop_in_memory() -> None:
     """Its end can no longer be awaited; a client that serves other loops must not keep it."""
     http_client = httpx.AsyncClient(transport=httpx.MockTransport(_answered))

@@ -96,7 +96,7 @@ SHAPES: dict[str, tuple[Any, tuple[str | None, str | int | None, str | None]]] =
     "a list of details": ({"detail": [{"loc": ["body", "model"], "msg": ": no"}]}, (None, None, None)),
     "errors": ({"errors": [{"message": ": no"}]}, (None, None, None)),
     "nested": ({"error": {"error": {"message": ": no"}}}, (None, None, None)),
-    "a message that says nothing": ({"error": {"message": "", "reason": ": no"}}, (None, None, None)),
+    "an empty message": ({"error": {"message": "", "reason": ": no"}}, (None, None, None)),
     "a message that is no text": ({"error": {"message": {"text": ": no"}, "code": {"x": 1}, "type": 5}}, (None, None, None)),
 }
 

@@ -79,7 +79,7 @@ def test_a_stream_is_read_up_to_its_limit_in_every_encoding(format: fb.Format, e
 
 
 MIB = 1024 * 1024
-TAILS = {"zeros": b"\0", "text": b"more", "half a head": b"\x1f", "a head that comes late": b"x\x1f\x8b"}
+TAILS = {"zeros": b"\0", "text": b"more", "half a head": b"\x1f", "a head after other bytes": b"x\x1f\x8b"}
 
 
 @pytest.mark.parametrize("tail", TAILS)

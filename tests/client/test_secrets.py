@@ -156,7 +156,7 @@ MISTAKES: dict[str, Callable[[], object]] = {
     "no address, async": lambda: fb.AsyncClient(api_key=KEY),
     "another setting": lambda: fb.Client("https://relay.test", KEY, timeout="soon"),  # type: ignore[arg-type]  # the mistake
     "a key that is none": lambda: fb.Client("https://relay.test", KEY + "\u201d"),
-    "a key that is told at each call": lambda: fb.Client("https://relay.test", lambda: KEY + " x").prepare(REQUEST, "messages"),
+    "a key that a function returns": lambda: fb.Client("https://relay.test", lambda: KEY + " x").prepare(REQUEST, "messages"),
     "a transport": lambda: fb.transport("https://relay.test", KEY, via=fb.RegisteredName("none")),
     "a transport with a key that is none": lambda: fb.transport("https://relay.test", KEY + "\u201d", via="messages"),
     "a bridge": lambda: fb.Bridge(fb.RegisteredName("none"), via="messages"),

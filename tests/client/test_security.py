@@ -719,7 +719,7 @@ ECHOES = {
     "an answer that failed": EVENTS + b"event: response.failed\ndata: " + json.dumps(
         {"type": "response.failed", "response": {**answer_of("responses"), "status": "failed", "error": ECHOED}}
     ).encode() + b"\n\n",
-    "what was said before the end": EVENTS + BEGUN.replace(b"Hi", KEY.encode()),
+    "an event before the end": EVENTS + BEGUN.replace(b"Hi", KEY.encode()),
     "escapes": whole(json.dumps({"error": ECHOED}).replace("0", "\\u0030").encode(), 400),
     "a header": whole(b"{}", 400, x_request_id=KEY),
 }  # fmt: skip

@@ -119,7 +119,7 @@ def test_timeouts_of_the_sdk_apply_to_the_relay() -> None:
         (Failure(400, "no"), 1),
         (Failure(503, "no", headers={"x-should-retry": "false"}), 1),
     ],
-    ids=["busy", "slow down", "no", "told not to"],
+    ids=["busy", "slow down", "no", "not requested"],
 )
 def test_an_sdk_retries_as_without_the_transport(script: Failure, count: int) -> None:
     """An SDK decides by status and headers, and both are returned."""

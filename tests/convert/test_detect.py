@@ -176,7 +176,7 @@ def test_a_key_with_a_value_of_another_type_is_no_evidence(body: dict[str, objec
 USER = {"role": "user", "content": "hi"}
 CHAT: dict[str, dict[str, object]] = {
     "a choice that is a word": {"messages": [USER], "tool_choice": "required", "thinking": {"type": "enabled"}},
-    "thoughts in the history": {
+    "reasoning in the history": {
         "messages": [
             {"role": "system", "content": "s"},
             USER,
@@ -185,14 +185,14 @@ CHAT: dict[str, dict[str, object]] = {
         ],
         "thinking": {"type": "enabled"},
     },
-    "thoughts as blocks in the history": {
+    "reasoning as blocks in the history": {
         "messages": [USER, {"role": "assistant", "content": "a", "thinking_blocks": [{"type": "thinking", "thinking": "b"}]}, USER]
     },
     "a system message first": {
         "messages": [{"role": "system", "content": [{"type": "text", "text": "s", "cache_control": {"type": "ephemeral"}}]}, USER]
     },
     "a refusal in the history": {"messages": [USER, {"role": "assistant", "content": None, "refusal": "no"}]},
-    "sound in the history": {"messages": [USER, {"role": "assistant", "audio": {"id": "a"}}]},
+    "audio in the history": {"messages": [USER, {"role": "assistant", "audio": {"id": "a"}}]},
     "a switch of Z.ai next to a budget": {
         "messages": [USER],
         "thinking": {"type": "enabled", "budget_tokens": 4096, "clear_thinking": False},

@@ -276,7 +276,7 @@ def test_the_instruction_for_json_is_added_once() -> None:
     """Two instructions would cost tokens in every turn."""
     audio = {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}}
     schema = {"type": "json_schema", "json_schema": {"name": "n", "schema": SCHEMA}}
-    parts = [audio, {"type": "text", "text": "What do I hear?"}]
+    parts = [audio, {"type": "text", "text": "What is the music?"}]
 
     converted = convert_chat({"messages": [{"role": "user", "content": parts}, USER], "response_format": schema}, "deepseek")
 

@@ -28,11 +28,11 @@ CALL = {"type": "tool_use", "id": "toolu_1", "name": "look", "input": {"place": 
 OTHER_CALL = CALL | {"id": "toolu_2"}
 
 TURNS: dict[str, list[dict[str, Any]]] = {
-    "a call behind a thought": [THOUGHT, CALL],
-    "a text behind a thought": [THOUGHT, TEXT],
+    "a call after reasoning": [THOUGHT, CALL],
+    "a text after reasoning": [THOUGHT, TEXT],
     "a call behind hidden reasoning": [REDACTED, CALL],
     "a text behind hidden reasoning": [REDACTED, TEXT, CALL],
-    "a call behind an omitted thought": [OMITTED, CALL, OTHER_CALL],
+    "a call after omitted reasoning": [OMITTED, CALL, OTHER_CALL],
     "reasoning between calls": [THOUGHT, CALL, OMITTED, OTHER_CALL],
     "reasoning behind text": [TEXT, REDACTED, CALL],
 }

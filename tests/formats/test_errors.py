@@ -124,7 +124,7 @@ UNTYPED: dict[str, Any] = {
     "a number for its status": {"param": "p", "code": "c", "status": 400},
     "words for details": {"code": "c", "details": "no, no"},
     "no details": {"param": "p", "code": "c", "details": []},
-    "details of its own": {"code": "c", "details": [{"code": "d", "message": "no"}]},
+    "details with a code": {"code": "c", "details": [{"code": "d", "message": "no"}]},
     "a word for its status": {"param": "p", "code": "c", "status": "INVALID_ARGUMENT"},
 }
 

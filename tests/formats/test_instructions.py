@@ -55,9 +55,9 @@ def test_the_billing_header_stays_in_its_format_and_by_default() -> None:
 
 
 ALONE: dict[str, dict[str, Any]] = {
-    "chat_completions": {"model": "m", "messages": [{"role": "system", "content": "Tell a joke."}]},
-    "messages": {"model": "m", "max_tokens": 99, "system": "Tell a joke.", "messages": []},
-    "generate_content": {"systemInstruction": {"parts": [{"text": "Tell a joke."}]}, "contents": []},
+    "chat_completions": {"model": "m", "messages": [{"role": "system", "content": "Write a joke."}]},
+    "messages": {"model": "m", "max_tokens": 99, "system": "Write a joke.", "messages": []},
+    "generate_content": {"systemInstruction": {"parts": [{"text": "Write a joke."}]}, "contents": []},
 }
 
 
@@ -66,7 +66,7 @@ def test_instructions_without_an_input_become_the_input(source: fb.Format) -> No
     """A server rejects instructions without an input, and accepts them as its only item."""
     converted = fb.convert_request(ALONE[source], source=source, target="responses", model="m")
 
-    assert converted.body["input"] == [{"type": "message", "role": "system", "content": "Tell a joke."}]
+    assert converted.body["input"] == [{"type": "message", "role": "system", "content": "Write a joke."}]
     assert "instructions" not in converted.body
     assert not converted.losses
 

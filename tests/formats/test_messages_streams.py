@@ -284,7 +284,7 @@ CUT: dict[str, list[JsonObject]] = {
     "half a call": [START, *CALL, STOP],
     "a text that nothing closed": [START, *HELLO[:2], STOP],
     "a call behind a whole text": [START, *HELLO, {**CALL[0], "index": 1}, STOP],
-    "nothing said": [START, STOP],
+    "no content": [START, STOP],
     "nothing but the stop": [STOP],
     "more behind the stop": [START, *CALL, STOP, delta_event(0, "input_json", partial_json="1}"), stopped(0), END, STOP],
 }

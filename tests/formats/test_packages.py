@@ -75,7 +75,7 @@ DIFFERENCES: dict[str, dict[str, str]] = {
     "errors": {
         "chat_completions: servers send errors in several shapes": "find_error",
         "responses: an answer with a failure has an error, and so has a stream": "move_request_id is_bare_cancellation",
-        "messages: a rejected request has a message of its own": "encode_rejection",
+        "messages: a rejected request has a separate message": "encode_rejection",
         "a stream or an answer can contain the error that ended it": (
             " encode_error_event decode_error_event decode_failure encode_failure encode_sdk_error"
         ),
@@ -97,11 +97,11 @@ DIFFERENCES: dict[str, dict[str, str]] = {
         "generate_content: a signature belongs to a part, which may be a call": (
             " signs_earlier_reasoning ends_in_unsigned_reasoning belongs_to_earlier_reasoning has_carried_token accepts_token"
         ),
-        "messages, responses: a token of a call or a text is reasoning of its own": "encode_carried_token encode_reasoning_item",
+        "messages, responses: a token of a call or a text is a separate reasoning item": "encode_carried_token encode_reasoning_item",
         "generate_content: any part may have a signature, and reasoning is the same in requests and responses": (
             " decode_signature encode_signature encode_answer_reasoning"
         ),
-        "chat_completions: proxies send thinking blocks and signatures in fields of their own": (
+        "chat_completions: proxies send thinking blocks and signatures in separate fields": (
             " decode_thinking_blocks decode_thinking_block"
             " decode_extra_content encode_extra_content decode_message_signature"
             " encode_message_signature encode_answer_signature"
@@ -122,7 +122,7 @@ DIFFERENCES: dict[str, dict[str, str]] = {
         "chat_completions and generate_content can answer with audio or images": (
             " encode_modalities decode_modalities decode_audio_output encode_audio_output decode_image_output encode_image_output"
         ),
-        "messages and generate_content have their own dialects of JSON Schema": "encode_schema decode_schema",
+        "messages and generate_content have different dialects of JSON Schema": "encode_schema decode_schema",
         "messages: JSON mode is an instruction": "encode_json_mode",
         "responses: format and verbosity are one object": "encode_text_config",
     },
@@ -140,7 +140,7 @@ DIFFERENCES: dict[str, dict[str, str]] = {
         "chat_completions: calls have deltas of arguments": "arguments_of kind_of_call",
         "messages: an event of a block has its type and its fields without values": "with_type without_nulls",
         "responses: the events of an item repeat its fields": "as_opened has_citations text_length pending_events",
-        "responses: events of annotations and of parts have their own state": "decode_annotation_event decode_opening_part",
+        "responses: events of annotations and of parts have a separate state": "decode_annotation_event decode_opening_part",
     },
     "tool_calls": {
         "chat_completions: ids are not unique, and results have no media": "flush_media generated_id_prefix",

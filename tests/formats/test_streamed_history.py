@@ -25,7 +25,7 @@ def _converted(parts: list[dict[str, Any]], target: fb.Format) -> fb.ConvertedRe
 @pytest.mark.parametrize("via", fb.FORMATS)
 def test_the_official_chat_remembers_what_was_streamed(via: fb.Format) -> None:
     """It removes a turn with an event without parts, and the question before it."""
-    relay = FakeRelay(["Rome is sunny, said the relay.", "Fine."], longest_delta=9)
+    relay = FakeRelay(["Rome is sunny, writes the relay.", "Fine."], longest_delta=9)
     transport = fb.transport(relay.base_url, relay.api_key, via=via, inner=relay)
     chat = official_sdks.sdk("generate_content", "https://vendor.test", "k", httpx2.Client(transport=transport)).chats.create(
         model="m"
@@ -37,7 +37,7 @@ def test_the_official_chat_remembers_what_was_streamed(via: fb.Format) -> None:
     request = fb.convert_request(relay.requests[1].body, source=via, target="chat_completions", model="m")
     assert [(turn["role"], turn["content"]) for turn in request.body["messages"]] == [
         ("user", "How is the weather?"),
-        ("assistant", "Rome is sunny, said the relay."),
+        ("assistant", "Rome is sunny, writes the relay."),
         ("user", "Sure?"),
     ]
 

@@ -85,7 +85,7 @@ _OF_BLOCKS: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str | None]], 
     "pieces next to text, the token last": ([_twice("Fi"), _twice("rst."), _block("", "S1")], [_FIRST], []),
     "pieces alone, the token last": ([_block("Fi"), _block("rst."), _block("", "S1")], [_FIRST], []),
     "pieces alone, the token with the last": ([_block("Fi"), _block("r"), _block("st.", "S1")], [_FIRST], []),
-    "one piece, then another or a block of its own": ([_block("Fi"), _block("rst.", "S1")], [("First.", None)], [_BLOCKS]),
+    "one piece, then another or a separate block": ([_block("Fi"), _block("rst.", "S1")], [("First.", None)], [_BLOCKS]),
     "one piece next to text, then another or a block": (
         [_twice("Fi"), _block("rst.", "S1") | _reasoning_delta("rst.")],
         [("First.", None)],
@@ -94,7 +94,7 @@ _OF_BLOCKS: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str | None]], 
     "text, then the block that signs it": ([_reasoning_delta("Fi"), _reasoning_delta("rst."), _WHOLE], [_FIRST], []),
     "hidden alone": ([_hidden("S1")], [("", "S1")], []),
     "hidden behind text": ([_reasoning_delta("First."), _WHOLE, _hidden("S2")], [_FIRST, ("", "S2")], []),
-    "a thought that is not shown": ([_block("", "S1")], [("", "S1")], []),
+    "reasoning that is not shown": ([_block("", "S1")], [("", "S1")], []),
     "two blocks for one text": ([_reasoning_delta("First."), _reasoning_delta("Then."), _TWO], [("First.Then.", None)], [_BLOCKS]),
     "two blocks for one text that has closed": (
         [_reasoning_delta("First."), _reasoning_delta("Then."), _ANSWERS, _TWO],
@@ -102,7 +102,7 @@ _OF_BLOCKS: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str | None]], 
         [_BLOCKS],
     ),
     "pieces next to text, then all of it with the token": ([_twice("Fi"), _twice("rst."), _WHOLE], [_FIRST], []),
-    "pieces next to text, then all of it both ways": (
+    "pieces next to text, then all of it in both notations": (
         [_twice("Fi"), _twice("rst."), _reasoning_delta("First.") | _WHOLE],
         [_FIRST],
         [],
@@ -115,34 +115,38 @@ _OF_BLOCKS: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str | None]], 
     ),
     "the block, then its text": ([_WHOLE, _reasoning_delta("First.")], [_FIRST], []),
     "the block, then another text": ([_WHOLE, _reasoning_delta("Other.")], [_FIRST], [_TEXT]),
-    "the token when the thought has closed": ([_twice("First."), _ANSWERS, _block("", "S1")], [_FIRST], [f"{_BLOCKS}/0/signature"]),
+    "the token after the reasoning was closed": (
+        [_twice("First."), _ANSWERS, _block("", "S1")],
+        [_FIRST],
+        [f"{_BLOCKS}/0/signature"],
+    ),
     "text and its pieces by turns": (
         [_reasoning_delta("Fi"), _block("Fi"), _reasoning_delta("rst."), _block("rst."), _block("", "S1")],
         [_FIRST],
         [],
     ),
-    "text, then all of it both ways": ([_reasoning_delta("First."), _reasoning_delta("First.") | _WHOLE], [_FIRST], []),
-    "text in pieces, then all of it both ways": (
+    "text, then all of it in both notations": ([_reasoning_delta("First."), _reasoning_delta("First.") | _WHOLE], [_FIRST], []),
+    "text in pieces, then all of it in both notations": (
         [_reasoning_delta("Fi"), _reasoning_delta("rst."), _reasoning_delta("First.") | _WHOLE],
         [_FIRST],
         [],
     ),
-    "text, then all of it both ways without a token": (
+    "text, then all of it in both notations without a token": (
         [_reasoning_delta("First."), _twice("First."), _reasoning_delta("Then.")],
         [("First.", None), ("Then.", None)],
         [],
     ),
-    "text that has closed, then all of it both ways": (
+    "text that has closed, then all of it in both notations": (
         [_reasoning_delta("First."), _ANSWERS, _reasoning_delta("First.") | _WHOLE],
         [_FIRST],
         [f"{_BLOCKS}/0/signature"],
     ),
-    "text alone, then another thought both ways": (
+    "text alone, then other reasoning in both notations": (
         [_reasoning_delta("First."), _WHOLE, _twice("Th"), _twice("en."), _reasoning_delta("Then.") | _SECOND],
         [_FIRST, _THEN],
         [],
     ),
-    "two thoughts, each in pieces and then whole both ways": (
+    "two parts of reasoning, each in pieces and then whole in both notations": (
         [
             _twice("Fi"),
             _twice("rst."),
@@ -181,12 +185,12 @@ _OF_BLOCKS: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str | None]], 
         [],
     ),
     "pieces at once": ([_both(_block("Fi"), _block("rst."), _block("", "S1"))], [_FIRST], []),
-    "text and its block, then a thought that is not shown": (
+    "text and its block, then reasoning that is not shown": (
         [_reasoning_delta("First."), _WHOLE, _block("", "S2")],
         [_FIRST, ("", "S2")],
         [],
     ),
-    "text, then blocks that say something else": ([_reasoning_delta("First."), _block("Then.")], [("First.", None)], [_BLOCKS]),
+    "text, then blocks with another text": ([_reasoning_delta("First."), _block("Then.")], [("First.", None)], [_BLOCKS]),
     "a block with a blank line ahead": (
         [_reasoning_delta("First.") | _WHOLE, _twice("\n\nThen."), _block("", "S2")],
         [_FIRST, ("\n\nThen.", "S2")],
@@ -199,7 +203,7 @@ _OF_BLOCKS: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str | None]], 
         [("First.", None)],
         [_BLOCKS],
     ),
-    "pieces alone, then more than they say with a token": ([_block("Fi"), _block("First.", "S1")], [("Fi", None)], [_BLOCKS]),
+    "pieces alone, then a longer text with a token": ([_block("Fi"), _block("First.", "S1")], [("Fi", None)], [_BLOCKS]),
 }
 
 

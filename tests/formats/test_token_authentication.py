@@ -144,7 +144,7 @@ def test_a_forged_token_is_dropped_from_a_request_and_reported(wire: fb.Format, 
     answer = fb.convert_response(ANSWERS[wire], source=wire, target=caller, options=SEALED).body
     forged = request_with(edited(answer, forge), caller)
     if not tags(answer):
-        pytest.skip("the vendor's token has a slot of its own there, without a tag")
+        pytest.skip("the vendor's token has a separate field there, without a tag")
 
     converted = fb.convert_request(forged, source=caller, target=wire, options=SEALED)
 
@@ -212,7 +212,7 @@ def test_a_forged_token_of_an_answer_is_dropped_and_reported(via: fb.Format, cal
     wire = next(name for name in fb.FORMATS if name not in (via, caller))
     answer = edited(fb.convert_response(ANSWERS[wire], source=wire, target=via).body, lambda tag: tag)
     if not tags(answer):
-        pytest.skip("the vendor's token has a slot of its own there, without a tag")
+        pytest.skip("the vendor's token has a separate field there, without a tag")
 
     whole = fb.convert_response(answer, source=via, target=caller, options=SEALED)
     converter = fb.StreamConverter(source=via, target=caller, options=SEALED)

@@ -198,7 +198,7 @@ LOSSY = {
     "a repeated key": '{"a":1,"a":2}',
     "a repeated key further down": '{"a":[{"b":1,"b":1}]}',
     "an integer that no double holds": '{"id":9007199254740993}',
-    "a whole number spelled as a fraction": '{"price":1.0}',
+    "a whole number with a fraction": '{"price":1.0}',
     "a number with more digits than a double": '{"pi":3.14159265358979323846}',
     "a number with an exponent": '{"big":1e3}',
     "negative zero": '{"zero":-0}',

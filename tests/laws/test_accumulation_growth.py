@@ -129,7 +129,7 @@ MANY: dict[str, Callable[[int], Act]] = {
     "results of no call": lambda n: _request("responses", "messages", _results_of_no_call(n)),
     "unknown annotations": lambda n: _stream("chat_completions", "messages", _deltas([{"annotations": [{"type": "novel"}]}] * n)),
     "unknown fields of chunks": lambda n: _decoded([{**_chunk({"content": "a"}), f"k{i}": i} for i in range(n)]),
-    "unknown fields of a sound": lambda n: _folded(chat_completions, _deltas([{"audio": {f"k{i}": i}} for i in range(4 * n)])),
+    "unknown fields of audio": lambda n: _folded(chat_completions, _deltas([{"audio": {f"k{i}": i}} for i in range(4 * n)])),
     "images": lambda n: _folded(chat_completions, _deltas([{"images": [IMAGE]}] * 8 * n)),
     "log probabilities": lambda n: _folded(chat_completions, _texts(8 * n)),
     "citations before a text": lambda n: _decoded(_deltas([{"annotations": [NOTE]}] * 8 * n)),

@@ -11,7 +11,7 @@ from tests.laws.test_vendor_rules import agents, every_direction, requires_agent
 from tests.support.directions import DIRECTIONS
 
 CHAT, MESSAGES, RESPONSES, GENERATE = fb.FORMATS
-UNSIGNED = "the target takes reasoning with its own signature only"
+UNSIGNED = "the target accepts reasoning with its signature only"
 FOREIGN = "a token of another vendor, which no other vendor can read"
 NAMESPACE = "other formats have no namespaces; the names are restored in the answer"
 FREE_FORM = "messages and generate_content have no free-form tools"

@@ -25,12 +25,12 @@ from tests.support.pointers import is_at_or_below, objects, value_at, with_value
 KINDS = ("request", "response", "error", "models")
 
 NO_CONTENT = {
-    ("chat_completions", "/object"): "what kind of body it is, which the rest says again",
-    ("messages", "/type"): "that an error is one, which the rest says again",
+    ("chat_completions", "/object"): "the kind of the body, which its other fields show",
+    ("messages", "/type"): "the kind of the body, which its other fields show",
     ("generate_content", "/model"): "the caller names another",
-    ("generate_content", "/systemInstruction/role"): "whose words they are, which the place says",
-    ("generate_content", "/system_instruction/role"): "whose words they are, which the place says",
-    ("generate_content", "/candidates/*/content/role"): "whose words they are: an answer is the model's",
+    ("generate_content", "/systemInstruction/role"): "the role, which the place shows",
+    ("generate_content", "/system_instruction/role"): "the role, which the place shows",
+    ("generate_content", "/candidates/*/content/role"): "the role: an answer is from the model",
 }
 """Formats and places of texts that may disappear, and why."""
 

@@ -20,12 +20,15 @@ _VARIANT = "_only"
 
 _LISTED = "one list has it, another does not"
 
-UNSAID: Mapping[str, Mapping[str, str]] = {
+NOT_COMPARED: Mapping[str, Mapping[str, str]] = {
     "request/cache_marks_ttl": {"ttl": "the vendors keep entries for different times"},
     "request/citations_history": {"start": "messages cites a block, not a span", "end": "messages cites a block, not a span"},
-    "request/output_audio": {"voice": "each vendor has its own voices", "language": "part of generate_content's voice alone"},
-    "request/structured_output": {"name": "required in two formats, absent in two", "strict": "messages always is, one cannot say"},
-    "response/audio_out": {"mime": "chat_completions says it in the request alone"},
+    "request/output_audio": {"voice": "each vendor has other voices", "language": "part of generate_content's voice alone"},
+    "request/structured_output": {
+        "name": "required in two formats, absent in two",
+        "strict": "messages is always strict, and one format has no field for it",
+    },
+    "response/audio_out": {"mime": "chat_completions has it only in the request"},
     "models/models_two": dict.fromkeys(
         ("created", "owner", "display_name", "version", "input_limit", "output_limit", "methods"), _LISTED
     ),
@@ -74,11 +77,11 @@ def _conversations() -> list[tuple[Fixture, ...]]:
 @pytest.mark.parametrize("group", _conversations(), ids=lambda group: f"{group[0].kind}-{group[0].stem}")
 def test_fixtures_of_one_name_have_the_same_meaning(group: tuple[Fixture, ...]) -> None:
     """Law 15: content that two formats can express is the same in the canonical model, so that the direction does not matter."""
-    unsaid = UNSAID.get(f"{group[0].kind}/{group[0].stem}", {})
-    first, *others = [without(normal_form(_decoded(fixture)), unsaid) for fixture in group]
+    not_compared = NOT_COMPARED.get(f"{group[0].kind}/{group[0].stem}", {})
+    first, *others = [without(normal_form(_decoded(fixture)), not_compared) for fixture in group]
 
     for fixture, form in zip(group[1:], others, strict=True):
-        assert form == first, f"{fixture.format} says something else than {group[0].format}"
+        assert form == first, f"{fixture.format} has another meaning than {group[0].format}"
 
 
 @pytest.mark.parametrize("fixture", streams(), ids=str)
@@ -107,11 +110,13 @@ def test_streams_of_one_name_have_the_same_meaning(stem: str) -> None:
     assert {name: form for name, form in message.items() if form != first} == {}
 
 
-@pytest.mark.parametrize(("name", "field"), [(name, field) for name, unsaid in UNSAID.items() for field in unsaid])
+@pytest.mark.parametrize(
+    ("name", "field"), [(name, field) for name, not_compared in NOT_COMPARED.items() for field in not_compared]
+)
 def test_a_field_is_left_out_of_the_comparison_only_where_it_differs(name: str, field: str) -> None:
     """An exception that is no longer needed would hide the next mistake."""
     group = next(group for group in _conversations() if f"{group[0].kind}/{group[0].stem}" == name)
-    others = UNSAID[name].keys() - {field}
+    others = NOT_COMPARED[name].keys() - {field}
 
     forms = [without(normal_form(_decoded(fixture)), others) for fixture in group]
 

@@ -137,9 +137,9 @@ REFUSED: dict[str, tuple[str, Body, str]] = {
     "a signature that is no base64": (
         "generate_content",
         generate({"text": "", "thoughtSignature": "sig!"}),
-        "/contents/0/parts/1/thoughtSignature string_pattern_mismatch, found string",
+        "/contents/0/parts/1/thoughtSignature string_pattern_mismatch, not string",
     ),
-    "a number as text": ("chat_completions", chat(n="2"), "/n int_type, found string"),
+    "a number as text": ("chat_completions", chat(n="2"), "/n int_type, not string"),
     "an object as text": ("chat_completions", chat({"role": "user", "content": {}}), "/messages/1/content is object"),
 }
 """Requests with one mistake, and the problem that states it."""
@@ -278,7 +278,7 @@ def test_a_judge_checks_answers_as_strictly_as_requests(format_name: str, body: 
         ("/messages/0/content/12/type unknown word 'x'", "/messages/*/content/*/type unknown word 'x'"),
         ("/tools/3 is string", "/tools/* is string"),
         ("/a/properties/city/type missing", "/a/properties/*/type missing"),
-        ("/logit_bias/50256 int_type, found string", "/logit_bias/* int_type, found string"),
+        ("/logit_bias/50256 int_type, not string", "/logit_bias/* int_type, not string"),
         ("/top_k unknown key", "/top_k unknown key"),
     ],
 )

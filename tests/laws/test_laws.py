@@ -42,8 +42,8 @@ def _samples(format: fb.Format, kind: str) -> tuple[Sample, ...]:
 
 
 ONE_VALUE = {
-    "request-settings_prewarm-messages": "no answer at all (max_tokens 0) cannot be said there; any other limit can",
-    "response-reasoning_carried-generate_content": "the tag of a carried token says again that its part is a thought",
+    "request-settings_prewarm-messages": "no answer at all (max_tokens 0) cannot be expressed there; any other limit can",
+    "response-reasoning_carried-generate_content": "the tag of a carried token repeats that its part is reasoning",
     "request-tool_choice_hosted-messages": "a server's tool cannot be forced there; any other name is a function's",
 }
 """Fixtures whose loss depends on their value."""

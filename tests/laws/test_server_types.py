@@ -38,13 +38,13 @@ _EXEMPT = {
     "/tool_choice/index missing": "Together: the type is that of a call",
     "/tool_choice/id missing": "Together: the type is that of a call",
     "/tool_choice/function/arguments missing": "Together: the type is that of a call",
-    "/messages/*/content string_type, found array": "Together: content in parts is in its documentation of images",
+    "/messages/*/content string_type, not array": "Together: content in parts is in its documentation of images",
     "/web_search_options/user_location/type unknown key": "Perplexity: the form of OpenAI, of which the server reads the members",
     "/web_search_options/user_location/approximate unknown key": "Perplexity: the form of OpenAI",
     "/messages/*/reasoning_content unknown key": "Perplexity: no report of a rejection is known, and other servers ignore it",
     "/messages/*/user/content/*/type unknown word 'input_audio'": "Mistral: its server accepted recorded requests with this form of audio",
     "/messages/*/content/*/input_audio/format unknown word 'mp3'": "Together: the model decides which audio it decodes",
-    "/top_k int_type, found number": "40.0 is a whole number in JSON",
+    "/top_k int_type, not number": "40.0 is a whole number in JSON",
 }
 """Shapes of problems that are no fault of a request, and why."""
 _KEYWORDS = "/tools/*/function/parameters/"

@@ -21,9 +21,9 @@ from tests.support.specimens import specimens
 KINDS = ("request", "response", "error", "models")
 
 NO_CONTENT = {
-    ("1 silent", "/*/parts/*/thought"): "a part without text, data or token is no thought",
-    ("1 silent", "/*/*/parts/*/thought"): "a part without text, data or token is no thought",
-    ("1 silent", "/*/*/content/parts/*/thought"): "a part without text, data or token is no thought",
+    ("1 silent", "/*/parts/*/thought"): "a part without text, data or token is no reasoning",
+    ("1 silent", "/*/*/parts/*/thought"): "a part without text, data or token is no reasoning",
+    ("1 silent", "/*/*/content/parts/*/thought"): "a part without text, data or token is no reasoning",
     ("1 silent", "/model"): "the caller passes another model",
     ("1 silent", "/service_tier"): "an unknown tier next to an unknown speed is reported at the pointer of the speed",
     (

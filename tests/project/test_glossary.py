@@ -89,6 +89,13 @@ def test_each_test_states_when_its_promise_matters() -> None:
     assert [(path, node.name) for path, node in tests if not ast.get_docstring(node)] == []
 
 
+def test_names_of_fixtures_have_no_private_words() -> None:
+    """A failing test shows the name of its fixture, and a developer infers the case from it."""
+    stems = {path.name.partition(".")[0] for path in (ROOT / "fixtures").rglob("*.*")}
+
+    assert [word for stem in sorted(stems) for word in in_identifier(stem)] == []
+
+
 def test_the_glossary_has_one_sentence_for_each_word() -> None:
     """A reader looks up one word."""
     rows = re.findall(r"^\| (.*?) \| (.*) \|$", PAGES["docs/glossary.md"].read_text(encoding="utf-8"), re.MULTILINE)[2:]
@@ -110,10 +117,8 @@ def test_ordinary_words_are_accepted(text: str) -> None:
 def test_private_words_are_detected_in_every_part_of_a_module(tmp_path: Path) -> None:
     """Names, comments, docstrings and messages are all read."""
     path = tmp_path / "spoken.py"
-    path.write_text(
-        '"""Brings tools home."""\n\n\ndef bring_home(near):  # what was told\n    raise ValueError("a stray part of it")\n',
-        encoding="utf-8",
-    )
+    lines = ['"""Brings tools home."""', "def bring_home(near):", "    # told", '    raise ValueError("a stray part of it")']
+    path.write_text("\n".join(lines), encoding="utf-8")
 
     words = [re.findall(r"'(\w+)'", word)[0] for word in in_module(path)]
 

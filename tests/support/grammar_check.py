@@ -240,10 +240,10 @@ def _read_small_answer(checker: _Checker, raw: JsonObject) -> None:
         parts = [] if parts == [{"text": ""}] else parts
         checker.expect(bool(content["parts"]), "an event without parts, of which the official chats forget their turn")
         word = "finishReason" if "finishReason" in candidate else "parts" if parts else "logprobsResult"
-        checker.expect(word in candidate or word == "parts", "a candidate that says nothing")
+        checker.expect(word in candidate or word == "parts", "an empty candidate")
         checker.move_thing("candidate", key, word, None if checker.has("candidate", key) else "*")
         for part in parts:
-            checker.expect(_is_valid(part), "a part that says nothing, or more than one thing")
+            checker.expect(_is_valid(part), "a part with no content, or with more than one")
 
 
 _DATA = frozenset({

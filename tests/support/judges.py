@@ -127,7 +127,7 @@ def _line_of(error: ErrorDetails) -> str:
             key, _, word = error["ctx"]["tag"].removeprefix(MARK).partition("=")
             return _line_of_tag(pointer, key, word)
         case trouble:
-            return f"{pointer} {trouble}, found {kind_of(error['input'])}"
+            return f"{pointer} {trouble}, not {kind_of(error['input'])}"
 
 
 def _line_of_tag(pointer: str, key: str, word: str) -> str:

@@ -22,7 +22,7 @@ _NOWHERE = frozenset({
 })  # fmt: skip
 """Fields with the place of a node, or with values that only its format has."""
 
-_UNSAID: dict[str, frozenset[str]] = {
+_NOT_COMPARED: dict[str, frozenset[str]] = {
     "Text": frozenset({"id"}),
     "Media": frozenset({"id", "vendor", "transcript"}),
     "AudioOutput": frozenset({"voice_vendor"}),
@@ -93,8 +93,8 @@ def _form(value: Any) -> Any:
     """Convert a value to JSON values; a part has the name of its class."""
     if is_dataclass(value) and not isinstance(value, type):
         kind = type(value).__name__
-        unsaid = _UNSAID.get(kind, frozenset()) | _NOWHERE
-        form = {field.name: _form(getattr(value, field.name)) for field in fields(value) if field.name not in unsaid}
+        not_compared = _NOT_COMPARED.get(kind, frozenset()) | _NOWHERE
+        form = {field.name: _form(getattr(value, field.name)) for field in fields(value) if field.name not in not_compared}
         return {"is": kind} | _of_node(value, _without_empty(_without_neutral(form)))
     if isinstance(value, dict):
         return _without_neutral({key: _form(item) for key, item in value.items() if item is not None})

@@ -11,7 +11,7 @@ def test_it(fake_relay):
     fake_relay.play("One.", "Two.")
     assert fake_relay.steps_left == 2
 
-def test_each_test_has_its_own_relay(fake_relay):
+def test_each_test_has_a_new_relay(fake_relay):
     assert fake_relay.requests == [] and fake_relay.steps_left is None
 """
 
