@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 import formatbridge as fb
 from formatbridge import ir
 from tests import fixtures
+from tests.support.for_each import for_each
 from tests.support.judges import problems
 from tests.toy_format import LINES
 
@@ -69,11 +70,8 @@ def _convert(line: Any, source: ir.FormatName, target: ir.FormatName, **argument
     return converted
 
 
-def _pairs(kind: str) -> list[Any]:
-    return [pytest.param(fixture, target, id=f"{fixture}-{target}") for fixture in fixtures.fixtures(kind) for target in fb.FORMATS]
-
-
-@pytest.mark.parametrize(("fixture", "target"), _pairs("request"))
+@pytest.mark.parametrize("target", fb.FORMATS)
+@for_each("fixture", fixtures.fixtures("request"))
 def test_a_request_line_is_converted_as_its_body_and_keeps_its_id(fixture: fixtures.Fixture, target: fb.Format) -> None:
     """A batch is the same conversion for many requests, so both report the same losses."""
     line = _convert(_request_line(fixture.format, "call-1", fixture.body), fixture.format, target, model=fixture.model or "m")
@@ -110,7 +108,8 @@ def _body_pointer(format: ir.FormatName, kind: str) -> str:
     return "/response/body" if format in URLS else "/result/message" if format == "messages" else "/response"
 
 
-@pytest.mark.parametrize(("fixture", "target"), _pairs("response"))
+@pytest.mark.parametrize("target", fb.FORMATS)
+@for_each("fixture", fixtures.fixtures("response"))
 def test_a_result_line_is_a_valid_result_of_the_target(fixture: fixtures.Fixture, target: fb.Format) -> None:
     """The reader of the target's result files, such as its SDK, reads the converted file."""
     line = _convert(_response_line(fixture.format, "call-1", fixture.body), fixture.format, target)

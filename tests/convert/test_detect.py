@@ -17,6 +17,7 @@ from formatbridge.formats.format import Kind
 from tests.corpus import requires_corpus
 from tests.fixtures import Fixture, convert, fixtures
 from tests.laws.test_vendor_rules import agents, requires_agents
+from tests.support.for_each import for_each
 from tests.support.laws import Sample, recorded, shipped
 
 FOREIGN_SHAPES = {
@@ -113,7 +114,7 @@ def test_an_ambiguous_body_has_candidates_and_no_format() -> None:
     assert all(candidate.reasons for candidate in detection.candidates)
 
 
-@pytest.mark.parametrize("fixture", fixtures("request"), ids=str)
+@for_each("fixture", fixtures("request"))
 def test_a_missing_source_is_detected_or_refused(fixture: Fixture) -> None:
     """The result is that of the right source, or an error that names the formats."""
     sources = fb.detect_format(fixture.body)

@@ -10,6 +10,7 @@ import pytest
 import formatbridge as fb
 from formatbridge.cli.main import main
 from tests import fixtures
+from tests.support.for_each import for_each
 
 REQUEST = {
     "model": "m",
@@ -86,7 +87,7 @@ def test_an_explanation_is_shown_as_a_table_and_as_json() -> None:
     assert explanation.request.target == "responses"
 
 
-@pytest.mark.parametrize("fixture", fixtures.fixtures("request"), ids=str)
+@for_each("fixture", fixtures.fixtures("request"))
 def test_every_request_can_be_explained_for_every_target(fixture: fixtures.Fixture) -> None:
     """An explanation must not fail where the conversion succeeds."""
     for target in fb.FORMATS:

@@ -11,11 +11,11 @@ import pytest
 
 import formatbridge as fb
 from tests.fixtures import Fixture, convert, fixtures
+from tests.support.for_each import for_each
 
 MARK = "\0"
 PADDING = b" " * 400
 """Padding that makes a body too long for the check of exponents."""
-CASES = [pytest.param(fixture, id=str(fixture)) for fixture in fixtures() if fixture.kind in ("request", "response")]
 
 
 def _marked(body: Any) -> Iterator[tuple[str, Any]]:
@@ -36,7 +36,7 @@ def _marked(body: Any) -> Iterator[tuple[str, Any]]:
                 node[key] = value
 
 
-@pytest.mark.parametrize("fixture", CASES)
+@for_each("fixture", [each for each in fixtures() if each.kind in ("request", "response")])
 def test_an_infinity_is_rejected_at_any_place(fixture: Fixture) -> None:
     """Decoders pass on values that they do not examine, including unknown fields, and each may contain an infinity."""
     targets = [name for name in fb.FORMATS if name != fixture.format]

@@ -5,10 +5,9 @@ from __future__ import annotations
 import enum
 from typing import Any
 
-import pytest
-
 import formatbridge as fb
 from tests.fixtures import Fixture, convert, fixtures
+from tests.support.for_each import for_each
 
 
 class _Text(str):
@@ -50,7 +49,7 @@ def _types(value: Any) -> set[type]:
     return {list}.union(*map(_types, value)) if isinstance(value, list) else {type(value)}
 
 
-@pytest.mark.parametrize("fixture", fixtures(), ids=str)
+@for_each("fixture", fixtures())
 def test_values_of_subclasses_are_converted_like_their_base_types(fixture: Fixture) -> None:
     """A prompt from a template is not exactly a ``str``; it was lost, or raised an exception of another library."""
     changed = _with_subclasses(fixture.body)

@@ -13,6 +13,7 @@ from formatbridge.convert.collect import collect_stream
 from formatbridge.errors import InvalidPayloadError, StreamFailedError
 from tests.fixtures import Fixture, InvalidFixture, StreamFixture, check, count_fixtures, fixtures, invalid_fixtures, streams
 from tests.private_words import in_prose
+from tests.support.for_each import for_each
 from tests.support.normal_form import normal_form, without
 
 _VARIANT = "_only"
@@ -36,7 +37,7 @@ NOT_COMPARED: Mapping[str, Mapping[str, str]] = {
 """Conversations that some format expresses in part only: the fields that are not compared, and why."""
 
 
-@pytest.mark.parametrize("fixture", [*fixtures(), *count_fixtures()], ids=str)
+@for_each("fixture", [*fixtures(), *count_fixtures()])
 def test_a_fixture_has_a_description_and_a_source(fixture: Fixture) -> None:
     """A case without a source cannot be corrected."""
     assert fixture.about.endswith(".")
@@ -44,13 +45,13 @@ def test_a_fixture_has_a_description_and_a_source(fixture: Fixture) -> None:
     assert fixture.source
 
 
-@pytest.mark.parametrize("fixture", fixtures(), ids=str)
+@for_each("fixture", fixtures())
 def test_a_fixture_is_a_body_of_its_format(fixture: Fixture) -> None:
     """The test fails if a model became stricter than servers."""
     check(fixture.body, fixture.format, cast(Any, fixture.kind))
 
 
-@pytest.mark.parametrize("fixture", fixtures(), ids=str)
+@for_each("fixture", fixtures())
 def test_a_body_is_unchanged_in_its_format(fixture: Fixture) -> None:
     """Law 3: a conversion to the same format returns the body unchanged."""
     converted = fixture.convert(fixture.format)
@@ -84,7 +85,7 @@ def test_fixtures_of_one_name_have_the_same_meaning(group: tuple[Fixture, ...]) 
         assert form == first, f"{fixture.format} has another meaning than {group[0].format}"
 
 
-@pytest.mark.parametrize("fixture", streams(), ids=str)
+@for_each("fixture", streams())
 def test_a_stream_fixture_has_a_description_and_a_source(fixture: StreamFixture) -> None:
     """A case without a source cannot be corrected."""
     assert fixture.about.endswith(".")

@@ -8,14 +8,12 @@ import sys
 from html.parser import HTMLParser
 from typing import Any
 
-import pytest
-
 import formatbridge as fb
 from formatbridge.report import html
 from formatbridge.testing import FakeRelay
 from tests.fixtures import Fixture, fixtures
+from tests.support.for_each import for_each
 
-FIXTURES = [pytest.param(each, id=str(each)) for kind in ("request", "response", "error", "models") for each in fixtures(kind)]
 VOID = {"br"}
 ATTACK = "<script>alert(1)</script>\"'&<img src=x onerror=alert(1)>"
 
@@ -80,7 +78,7 @@ def test_every_line_of_a_marked_object_has_its_colour() -> None:
     assert [colour for colour, text in lines if '"5": 1' in text] == ["fb-lossy"]
 
 
-@pytest.mark.parametrize("fixture", FIXTURES)
+@for_each("fixture", fixtures())
 def test_each_loss_and_addition_is_visible(fixture: Fixture) -> None:
     """A notebook never hides a part of the report: it is marked, or listed below the body."""
     for target in fb.FORMATS:

@@ -17,6 +17,7 @@ from formatbridge import ir
 from formatbridge.errors import PartialAnswer
 from formatbridge.report.ledger import FieldPaths, LazyBody, Ledger, null_ledger
 from tests.fixtures import Fixture, StreamFixture, fixtures, streams
+from tests.support.for_each import for_each
 
 
 def test_two_threads_read_the_same_report() -> None:
@@ -38,7 +39,7 @@ def test_two_threads_read_the_same_report() -> None:
     assert problems[0] == problems[1]
 
 
-@pytest.mark.parametrize("fixture", [pytest.param(fixture, id=str(fixture)) for fixture in fixtures()])
+@for_each("fixture", fixtures())
 def test_a_copy_reports_what_the_original_does(fixture: Fixture) -> None:
     """Results may be sent to other processes before their report is read."""
     for target in fb.FORMATS:

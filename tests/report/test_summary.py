@@ -11,8 +11,8 @@ import pytest
 
 import formatbridge as fb
 from tests.fixtures import Fixture, fixtures
+from tests.support.for_each import for_each
 
-FIXTURES = [pytest.param(each, id=str(each)) for kind in ("request", "response", "error", "models") for each in fixtures(kind)]
 TURN = {"role": "user", "name": "bob", "content": "Hi"}
 REQUEST: dict[str, Any] = {"model": "m", "seed": 1, "n": 2, "messages": [TURN] * 40}
 
@@ -83,7 +83,7 @@ def test_the_summary_of_no_losses_is_empty() -> None:
     assert fb.summarize(()) == ()
 
 
-@pytest.mark.parametrize("fixture", FIXTURES)
+@for_each("fixture", fixtures())
 def test_results_and_reports_are_json_without_a_difference(fixture: Fixture) -> None:
     """A report is stored as JSON next to the body, and read back later."""
     for target in fb.FORMATS:

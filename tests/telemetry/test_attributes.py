@@ -12,6 +12,7 @@ import pytest
 import formatbridge as fb
 from tests import corpus
 from tests.fixtures import Fixture, StreamFixture, fixtures, streams
+from tests.support.for_each import for_each
 from tests.support.genai_schema import STRUCTURED, TYPES, check
 
 KINDS: tuple[Any, ...] = ("request", "response", "error")
@@ -30,7 +31,7 @@ def attributes_of(fixture: Fixture, *, content: bool = True) -> dict[str, Any]:
     )
 
 
-@pytest.mark.parametrize("fixture", FIXTURES, ids=str)
+@for_each("fixture", FIXTURES)
 def test_every_fixture_has_attributes_that_the_conventions_define(fixture: Fixture) -> None:
     """A backend reads an attribute only under its name and in its form; the body is not changed by reading it."""
     body = copy.deepcopy(fixture.body)
@@ -77,7 +78,7 @@ def test_attributes_outside_the_conventions_are_rejected() -> None:
             check(wrong)
 
 
-@pytest.mark.parametrize("fixture", FIXTURES, ids=str)
+@for_each("fixture", FIXTURES)
 def test_content_is_left_out_unless_it_is_requested(fixture: Fixture) -> None:
     """The texts of users are confidential, and telemetry is often sent to another company."""
     attributes = attributes_of(fixture, content=False)
@@ -343,7 +344,7 @@ def test_simple_attributes_are_names_of_opentelemetry() -> None:
     } == set()
 
 
-@pytest.mark.parametrize("fixture", [*fixtures("request"), *fixtures("response")], ids=str)
+@for_each("fixture", [*fixtures("request"), *fixtures("response")])
 def test_parts_have_the_fields_of_opentelemetrys_types(fixture: Fixture) -> None:
     """A second source for the forms: the classes of OpenTelemetry's instrumentations."""
     types = pytest.importorskip("opentelemetry.util.genai.types", reason="needs opentelemetry-util-genai")

@@ -20,6 +20,7 @@ from formatbridge.formats.messages.wire import tools as messages
 from formatbridge.formats.messages.wire.messages import Block
 from formatbridge.formats.responses.wire.items import Item
 from tests.fixtures import Fixture, fixtures
+from tests.support.for_each import for_each
 from tests.support.pointers import leaves, with_value
 
 DOCUMENTED = [each for each in fixtures() if "snake_case" not in each.stem and not each.is_malformed]
@@ -33,7 +34,7 @@ def _schema(shape: Any) -> Any:
     return jsonschema.Draft202012Validator(TypeAdapter(shape).json_schema())
 
 
-@pytest.mark.parametrize("fixture", [each for each in fixtures() if not each.is_malformed], ids=str)
+@for_each("fixture", [each for each in fixtures() if not each.is_malformed])
 def test_a_schema_accepts_every_body_of_its_format(fixture: Fixture) -> None:
     """A gateway validates bodies with the schema."""
     _schema(wire_model(fixture.format, fixture.kind)).validate(fixture.body)

@@ -25,6 +25,7 @@ from formatbridge.validation.validators import dict_validator
 from tests import corpus
 from tests.fixtures import Fixture, check, fixtures
 from tests.support import laws
+from tests.support.for_each import for_each
 
 REQUESTS = fixtures("request")
 
@@ -69,7 +70,7 @@ def _documented(format: ir.FormatName, kind: str, body: Any) -> Any:
     return check(body, format, cast(Kind, kind)) if format == "generate_content" else body
 
 
-@pytest.mark.parametrize("fixture", [each for each in fixtures() if not each.is_malformed], ids=str)
+@for_each("fixture", [each for each in fixtures() if not each.is_malformed])
 def test_a_model_keeps_its_whole_body(fixture: Fixture) -> None:
     """Reading and writing loses nothing, including unknown fields and nulls."""
     model = wire_model(fixture.format, fixture.kind).model_validate(fixture.body)
@@ -219,7 +220,7 @@ def test_a_type_checker_accepts_every_field() -> None:
     assert not [name for name in names if not name.isidentifier() or keyword.iskeyword(name)]
 
 
-@pytest.mark.parametrize("fixture", REQUESTS, ids=str)
+@for_each("fixture", REQUESTS)
 def test_a_model_converts_like_its_body(fixture: Fixture) -> None:
     """``source`` is optional for a typed model."""
     target = next(name for name in formats.FORMATS if name != fixture.format)
@@ -379,7 +380,7 @@ def _canonical(sample: laws.Sample) -> Any:
             return format.decode_error(checked, status=sample.status)
 
 
-@pytest.mark.parametrize("sample", list(laws.shipped()), ids=str)
+@for_each("sample", laws.shipped())
 def test_canonical_objects_survive_storage(sample: laws.Sample) -> None:
     """Callers store conversations in canonical form; numbers keep their form, and settings their order."""
     raw, adapter = _canonical(sample), CANONICAL[sample.kind]

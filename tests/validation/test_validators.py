@@ -13,9 +13,9 @@ from formatbridge.convert.input import wire_model
 from formatbridge.validation.validators import dict_validator
 from formatbridge.validation.wire_base import Wire
 from tests.fixtures import Fixture, fixtures
+from tests.support.for_each import for_each
 
 FAULTS: list[Any] = [None, 1.5, 10**30, 2**53 + 1, "no such thing", [], {"type": "no such thing"}]
-CASES = [pytest.param(fixture, id=str(fixture)) for fixture in fixtures()]
 
 
 def _accepts(validate: Callable[[Any], Any], body: Any) -> bool:
@@ -41,7 +41,7 @@ def _spoiled(body: Any) -> Iterator[Any]:
                 pending.append(value)
 
 
-@pytest.mark.parametrize("fixture", CASES)
+@for_each("fixture", fixtures())
 def test_a_validator_accepts_what_the_model_accepts(fixture: Fixture) -> None:
     """Users validate with models and conversions with validators: both must agree for each invalid value."""
     model = wire_model(fixture.format, fixture.kind)
