@@ -13,6 +13,7 @@ from formatbridge.dialect import DialectRules, ReasoningControl
 from formatbridge.formats.chat_completions.content import decode_content, decode_part, encode_part
 from formatbridge.formats.chat_completions.reasoning import CONFIG_FIELDS, REASONING_FIELDS, decode_reasoning, read_config_fields
 from formatbridge.formats.format import ServerRequests
+from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import FieldPaths, Ledger
 
@@ -143,7 +144,7 @@ def _adapt_message(message: JsonObject, index: int, rules: DialectRules, losses:
     if history == "none":  # parts with reasoning have been removed
         for key in sorted(REASONING_FIELDS & message.keys()):
             if message[key]:
-                losses.dropped(ir.Message("assistant", [], f"/messages/{index}"), key, "unsupported_by_server")
+                losses.dropped_at(f"/messages/{index}/{key}", "unsupported_by_server")
         return {key: value for key, value in message.items() if key not in REASONING_FIELDS}
     # Mistral: {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "..."}]}, {"type": "text", "text": "..."}]}
     thinking = [part for part in content if part.get("type") == "thinking"] if isinstance(content, list) else []
@@ -201,7 +202,7 @@ def _without_texts(
     for key in rejected:
         for pointer, value in _values_of(message, key):
             if value not in (None, "") and not (isinstance(value, str) and value in text):
-                losses.dropped(ir.Message("assistant", [], f"/messages/{index}"), pointer, "rejected_by_server")
+                losses.dropped_at(f"/messages/{index}/{pointer}", "rejected_by_server")
     return {key: value for key, value in message.items() if key not in rejected} if rejected else message
 
 
@@ -278,10 +279,9 @@ def _parts_of(message: JsonObject) -> list[Any]:
 def _without_unread_fields(message: JsonObject, src: str, rules: DialectRules, losses: Ledger) -> JsonObject:
     """Return a message without the fields that the server rejects in its role."""
     unread = [key for key in message if f"{message.get('role')}.{key}" in rules.rejects_in_messages]
-    node = ir.Message("user", [], src)
     for key in unread:
         if message[key] is not None and (key != "refusal" or rules.refusals):  # a refusal has become a text
-            losses.dropped(node, key, "rejected_by_server", severity="info" if key == "name" else "lossy")
+            losses.dropped_at(f"{src}/{escape(key)}", "rejected_by_server", severity="info" if key == "name" else "lossy")
     return {key: value for key, value in message.items() if key not in unread} if unread else message
 
 

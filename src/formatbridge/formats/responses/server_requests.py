@@ -17,7 +17,7 @@ def _items_of_server(items: list[JsonObject], types: frozenset[str], losses: Led
         if kind in types:
             kept.append(item)
         else:
-            losses.dropped(ir.Opaque(format="responses", raw=item, src=f"/input/{index}"), code="unsupported_by_server")
+            losses.dropped_at(f"/input/{index}", "unsupported_by_server")
     return items if len(kept) == len(items) else kept
 
 
