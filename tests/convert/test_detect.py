@@ -41,7 +41,7 @@ def outcomes(samples: Iterable[Sample]) -> tuple[list[str], float]:
     return wrong, sum(not detection.is_sure for detection, _ in detected) / len(detected)
 
 
-@pytest.mark.parametrize("fixture", fixtures("response"), ids=str)
+@for_each("fixture", fixtures("response"))
 def test_a_response_is_detected(fixture: Fixture) -> None:
     """Bodies of each format name it, or have keys that no other format has."""
     detected = fb.detect_format(fixture.body)

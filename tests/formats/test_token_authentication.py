@@ -13,6 +13,7 @@ import pytest
 import formatbridge as fb
 from tests.fixtures import fixtures
 from tests.support.directions import DIRECTIONS
+from tests.support.for_each import for_each
 from tests.support.result_readers import read_converter, read_result
 
 KEY, OTHER_KEY = b"k" * 16, b"o" * 32
@@ -245,7 +246,7 @@ def test_a_conversion_without_a_key_keeps_the_seal(via: fb.Format, caller: fb.Fo
     assert sealed or not tags(answer) or {kind.partition(".")[0] for kind in kinds} == {"call"}
 
 
-@pytest.mark.parametrize("fixture", [pytest.param(each, id=str(each)) for each in fixtures("response")])
+@for_each("fixture", fixtures("response"))
 def test_a_token_key_changes_only_the_carried_tokens(fixture: Any) -> None:
     """A key changes no value of vendors and callers."""
     for target in fb.FORMATS:

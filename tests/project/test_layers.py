@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 from formatbridge import FORMATS
+from tests.support.for_each import for_each
 
 SOURCE = Path(__file__).parents[2] / "src" / "formatbridge"
 
@@ -40,6 +42,7 @@ def _name(path: Path) -> str:
 NAMES = {_name(path) for path in MODULES}
 
 
+@cache
 def _imports(path: Path) -> set[str]:
     """Return the modules of the library that a file imports at any level, those for type checkers included."""
     result: set[str] = set()
@@ -94,7 +97,7 @@ def test_every_module_has_its_layer() -> None:
     assert {_layer(name) for name in NAMES} == RANKS.keys()
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+@for_each("path", MODULES)
 def test_imports_are_absolute(path: Path) -> None:
     """The tests here do not see relative imports."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -102,7 +105,7 @@ def test_imports_are_absolute(path: Path) -> None:
     assert not [node.lineno for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level]
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+@for_each("path", MODULES)
 def test_imports_point_down(path: Path) -> None:
     """A module that imports upwards or sideways would join two layers."""
     layer = _layer(_name(path))
@@ -137,7 +140,7 @@ OUTWARD = ("client", "testing", "cli")
 CLOSED = [path for path in MODULES if path.relative_to(SOURCE).parts[0] not in OUTWARD]
 
 
-@pytest.mark.parametrize("path", CLOSED, ids=lambda path: str(path.relative_to(SOURCE)))
+@for_each("path", CLOSED)
 def test_no_module_below_the_client_imports_io(path: Path) -> None:
     """No module below the client imports a module for I/O, the time, the environment or random numbers."""
     banned = {"httpx", "httpx2", "socket", "time", "random", "os", "secrets", "uuid", "logging", "urllib.request", "requests"}
@@ -147,6 +150,7 @@ def test_no_module_below_the_client_imports_io(path: Path) -> None:
     assert not imported & banned
 
 
+@cache
 def _imported(path: Path) -> set[str]:
     """Return the modules that a file imports, whole or in part."""
     tree = ast.parse(path.read_text(encoding="utf-8"))

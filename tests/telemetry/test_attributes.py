@@ -149,7 +149,7 @@ def _joined(members: list[Any]) -> list[Any]:
     return joined
 
 
-@pytest.mark.parametrize("fixture", streams(), ids=str)
+@for_each("fixture", streams())
 def test_a_collected_stream_has_the_attributes_of_its_answer(fixture: StreamFixture) -> None:
     """A log keeps streams; the attributes are those of the whole answer, a partial one included."""
     try:
