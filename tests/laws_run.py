@@ -65,7 +65,7 @@ def rows_of(entry: Sample, only: str | None, per_place: int, itself: bool) -> li
                 breaches = [
                     *report_is_precise(body, target, convert),
                     *nothing_is_silent(body, target, convert, per_place),
-                    *([] if itself else there_and_back(body, entry, target)),
+                    *([] if itself else there_and_back(body, entry, target, convert)),
                 ]
             rows += [
                 ((breach.law, direction, _INDEX.sub("/*", breach.path) or breach.detail), breach.detail) for breach in breaches

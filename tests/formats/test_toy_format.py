@@ -110,7 +110,7 @@ def test_every_loss_is_reported_and_every_report_is_true(sample: Sample, target:
     breaches = [
         *nothing_is_silent(sample.body, target, sample.convert),
         *report_is_precise(sample.body, target, sample.convert),
-        *there_and_back(sample.body, sample, target),
+        *there_and_back(sample.body, sample, target, sample.convert),
     ]
 
     assert breaches == []

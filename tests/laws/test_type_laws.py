@@ -14,7 +14,7 @@ from formatbridge import formats
 from formatbridge.convert.input import check, wire_model
 from tests.support.directions import DIRECTIONS
 from tests.support.judges import problems
-from tests.support.laws import Breach, Sample, nothing_is_silent, report_is_precise, there_and_back, unchanged_in_its_format
+from tests.support.laws import Breach, Sample, nothing_is_silent, once, report_is_precise, there_and_back, unchanged_in_its_format
 from tests.support.sdk_roots import root
 from tests.support.specimens import specimens
 
@@ -73,10 +73,11 @@ def _different(source: fb.Format, kind: str) -> list[Sample]:
 
 
 def _breaches(sample: Sample, target: fb.Format) -> Iterator[Breach]:
+    convert = once(sample.convert, sample.body)
     result = [
-        *nothing_is_silent(sample.body, target, sample.convert, per_place=1),
-        *report_is_precise(sample.body, target, sample.convert),
-        *there_and_back(sample.body, sample, target),
+        *nothing_is_silent(sample.body, target, convert, per_place=1),
+        *report_is_precise(sample.body, target, convert),
+        *there_and_back(sample.body, sample, target, convert),
     ]
     for breach in result:
         word = re.fullmatch("'(.*)' gone", breach.detail)
