@@ -68,6 +68,7 @@ def test_an_image_of_a_result_with_a_new_id_is_kept() -> None:
 
 
 def test_an_image_of_a_result_is_written_once() -> None:
+    """The encoder moves it to a user message, which is joined with the next one."""
     converted = _chat([_USER, _calls("call_1"), _result("call_1", [_text("see image"), _IMAGE]), _USER], "perplexity")
 
     assert str(converted.body).count("iVBORw0KGgo=") == 1
@@ -75,6 +76,7 @@ def test_an_image_of_a_result_is_written_once() -> None:
 
 
 def test_results_stay_in_the_order_of_the_caller() -> None:
+    """Servers that match results by their order would read one as another."""
     results = [_result("call_1", [_text("one"), _VIDEO]), _result("call_2", "two"), _result("call_3", [_FILE, _text("three")])]
     converted = _chat([_USER, _calls("call_1", "call_2", "call_3"), *results, _USER], "deepseek")
 
@@ -129,6 +131,7 @@ def test_tools_of_a_message_are_kept_if_other_tools_change(tool: dict[str, Any],
 
 
 def test_two_texts_of_a_reasoning_item_are_kept_if_an_earlier_item_is_left_out() -> None:
+    """The indexes of later items change, and their texts do not."""
     summary = [{"type": "summary_text", "text": "the summary"}]
     content = [{"type": "reasoning_text", "text": "the text"}]
     reasoning = {"type": "reasoning", "id": "rs_1", "summary": summary, "content": content, "encrypted_content": "token"}
@@ -143,6 +146,7 @@ _QUESTION = {"role": "user", "parts": [{"text": "hi"}]}
 
 
 def test_a_result_next_to_media_that_the_model_cannot_read_is_kept() -> None:
+    """A screenshot next to the result of a tool is what agents send."""
     result = {"functionResponse": {"name": "shot", "response": {"result": "done 42"}}}
     image = {"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}}
     contents = [_QUESTION, _CALL, {"role": "user", "parts": [result, image]}]
@@ -206,6 +210,7 @@ def test_the_limit_of_a_model_is_written_in_the_field_of_the_caller() -> None:
 
 @pytest.mark.parametrize("dialect", ["deepseek", "moonshot"])
 def test_a_text_of_reasoning_in_another_field_is_no_loss(dialect: str) -> None:
+    """Histories of OpenRouter have two fields with reasoning."""
     details = [{"type": "reasoning.summary", "summary": "Thought B.", "index": 0}]
     message = {"role": "assistant", "content": "yo", "reasoning": "Thought A.", "reasoning_details": details}
     converted = _chat([_USER, message, _USER], dialect)

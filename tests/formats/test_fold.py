@@ -457,7 +457,7 @@ def _fold(rule: Rule, *values: Any) -> Any:
         ("filled", ["a", "", 0, {}], "a"),
         ("filled", ["a", False], False),
         ("filled_list", ["a", ""], "a"),
-        ("filled_list", [[1], [1], []], [1, 1]),
+        ("filled_list", [[1], [2], []], [1, 2]),
         ("equal", ["a", "a", None], "a"),
         ("empty", [{}], {}),
         ("text", ["ha", "ha"], "haha"),

@@ -67,7 +67,7 @@ DIFFERENCES: dict[str, dict[str, str]] = {
         "generate_content: a signature belongs to the part with it or to the next one": "belongs_to_next",
         "messages: turns alternate, so the encoding of a message depends on those before it": "TurnEncoder encode_message",
         "messages: a stream sends single blocks": "decode_block",
-        "messages, generate_content: instructions have their own field in the request": "encode_instruction",
+        "messages, generate_content: instructions have a separate field in the request": "encode_instruction",
         "chat_completions: images of an answer are a field of the message": "decode_images",
         "responses: a turn is several items": "decode_item decode_parts",
         "generate_content: a candidate and a message have the same parts": "encode_parts",
@@ -133,6 +133,7 @@ DIFFERENCES: dict[str, dict[str, str]] = {
         "messages: a limit is required": "encode_limit",
         "generate_content: most settings are in generationConfig, some next to it": ("encode_top_level_settings"),
     },
+    "stream_fold": {"generate_content: citations of a chunk belong to one part, in a fold and in a decoded stream": "Citations"},
     "stream_state": {
         "the open parts of a stream: deltas of choices, content blocks, output items, or parts": (
             " Choice CallState StreamedCalls Blocks Slot Item Items PartEmitter"

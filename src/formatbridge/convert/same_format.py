@@ -248,8 +248,7 @@ class _Adaptation:
             self._patch.note(f"/{key}")
             return _without_fields(body, written) | {key: self._for_server[other]}
         others = group & body.keys() - written
-        for key in sorted(others):
-            losses.dropped_at(f"/{key}", "repeated", severity="info")
+        losses.include(Loss.of(f"/{key}", "dropped", "info", "repeated", before=body[key]) for key in sorted(others))
         return _without_fields(body, others)
 
     def _excluded_settings(self) -> list[Loss]:
