@@ -63,13 +63,10 @@ def decode_part(raw: JsonObject, src: str, code_id: Callable[[str | None], str])
     """Decode a part that is neither a call nor the result of a call; an empty part returns None. ``code_id``: as in ``decode_hosted``."""
     if raw.get("text") is not None:
         return _decode_text(raw, src)
-    match next((field for field in _DATA if raw.get(field) is not None), None):
-        case None:
-            return _decode_without_data(raw, src)
-        case "inlineData" | "fileData":
-            return _decode_media(raw, src)
-        case _:
-            return decode_hosted(raw, src, code_id)
+    for field in _DATA:
+        if raw.get(field) is not None:
+            return _decode_media(raw, src) if field in ("inlineData", "fileData") else decode_hosted(raw, src, code_id)
+    return _decode_without_data(raw, src)
 
 
 def encode_part(part: ir.Part, at: str, context: EncodeContext, losses: Ledger) -> list[JsonObject]:
