@@ -231,3 +231,43 @@ def test_parts_after_a_removed_part_are_no_losses() -> None:
         "reasoning": "my thought",
     }
     assert converted.losses == ()
+
+
+def test_reasoning_next_to_a_refusal_is_kept() -> None:
+    """The refusal becomes a text for a server without refusals, and the reasoning moves to the field that it reads."""
+    thinking = {"type": "thinking", "thinking": [_text("my thought")]}
+    message = {"role": "assistant", "content": [thinking, {"type": "refusal", "refusal": "I cannot"}]}
+    converted = _chat([_USER, message, _USER], "cerebras")
+
+    assert converted.body["messages"][1] == {"role": "assistant", "content": [_text("I cannot")], "reasoning": "my thought"}
+
+
+def test_reasoning_that_is_copied_from_details_is_an_addition() -> None:
+    """The details stay, so that the caller did not send the field that the server reads."""
+    details = [{"type": "reasoning.text", "text": "Thought B.", "index": 0}]
+    converted = _chat([_USER, {"role": "assistant", "content": "yo", "reasoning_details": details}, _USER], "vllm")
+
+    assert [(addition.path, addition.value) for addition in converted.additions] == [("/messages/1/reasoning", "Thought B.")]
+
+
+def test_additions_have_the_pointers_of_joined_turns() -> None:
+    """Perplexity requires alternating turns, so that later messages get smaller indexes."""
+    contents = [{"role": "user", "parts": [{"text": "a"}]}, {"role": "user", "parts": [{"text": "b"}]}, _CALL]
+    result = {"functionResponse": {"name": "shot", "response": {"output": "x"}}}
+    body = {"model": "m", "contents": [*contents, {"role": "user", "parts": [result]}]}
+    target = fb.Target("chat_completions", dialect="perplexity")
+    converted = fb.convert_request(body, source="generate_content", target=target)
+
+    paths = [addition.path for addition in converted.additions]
+    assert paths == ["/messages/1/tool_calls/0/id", "/messages/2/tool_call_id"]
+
+
+@pytest.mark.parametrize("content", ["", [_text("")]])
+def test_an_empty_instruction_among_the_turns_is_left_out(content: Any) -> None:
+    """Bedrock rejects the role, and there is no text to move to the start."""
+    system = {"role": "system", "content": content}
+    messages = [{"role": "user", "content": "hi"}, system, {"role": "user", "content": "x"}]
+    converted = _convert({"max_tokens": 9, "messages": messages}, "messages", "bedrock")
+
+    assert converted.body["messages"] == [messages[0], messages[2]]
+    assert [(loss.path, loss.before) for loss in converted.losses] == [("/messages/1", system)]

@@ -267,7 +267,7 @@ def _separated(group: _Group, before: Any, after: Any, path: str, origins: Origi
     if not isinstance(before, dict) or not isinstance(after, dict):
         return None
     key = next((key for key, value in before.items() if isinstance(value, list)), None)
-    parts = as_list(after.get(key), before[key]) if key is not None else None
+    parts = as_list(after.get(key), before[key], origins.identity.text_type) if key is not None else None
     if key is None or parts is None:
         return None
     sources = [origins.indexes(part, path) for part in before[key]]
@@ -288,11 +288,15 @@ def _separated(group: _Group, before: Any, after: Any, path: str, origins: Origi
     return result
 
 
-def as_list(value: Any, parts: list[Any]) -> list[Any] | None:
-    """Return a text as the list with one text, of the type that other parts have; None for other values that are not lists."""
+def as_list(value: Any, parts: list[Any], text_type: str | None) -> list[Any] | None:
+    """Return a text as the list with one text, of the type that other parts have; None for other values that are not lists.
+
+    ``text_type``: the type if no other part has a text.
+    """
     if isinstance(value, list):
         return value
-    kind = next((part.get("type") for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)), None)
+    kinds = (part.get("type") for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str))
+    kind = next(kinds, text_type)
     if value == "":
         return []
     return [{"type": kind, "text": value}] if kind is not None and isinstance(value, str) else None
@@ -345,8 +349,10 @@ def _kind(item: Any, identity: ItemIdentity) -> Hashable:
 
 
 def _is_same_kind(raw: Any, item: Any, identity: ItemIdentity) -> bool:
-    """Return whether an item of the caller is of the kind that the encoder writes. Legacy results have no id of a call."""
-    if isinstance(raw, dict) and isinstance(item, dict) and _call(raw, identity) is None:
+    """Return whether an item of the caller is of the kind that the encoder writes. Results of legacy roles have no id of a call."""
+    role = raw.get(identity.role) if isinstance(raw, dict) else None
+    is_legacy = isinstance(role, str) and role in identity.same_roles and _call(raw, identity) is None
+    if is_legacy and isinstance(item, dict):
         item = {key: value for key, value in item.items() if key not in identity.call_ids}
     return bool(_kind(raw, identity) == _kind(item, identity))
 

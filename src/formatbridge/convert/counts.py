@@ -183,7 +183,7 @@ def _as_count(body: JsonObject, count: CountSpec, model: str, losses: Ledger) ->
     # The request of Gemini may move into ``generateContentRequest``, and its additions with it.
     result = count.encode_request(body, model)
     if count.request_field in result:
-        losses.move_additions(f"/{count.request_field}")
+        losses.translate_additions(lambda pointer: f"/{count.request_field}{pointer}")
     losses.withdraw(result)
     return result
 

@@ -99,7 +99,8 @@ class Patch:
         if isinstance(raw, dict) and isinstance(before, dict) and isinstance(after, dict):
             return self._apply_to_object(raw, before, after, path)
         if isinstance(raw, list) and any(isinstance(item, dict) for item in raw):
-            old, new = as_list(before, raw), as_list(after, raw)
+            text_type = self._origins.identity.text_type if len(raw) > 1 else None
+            old, new = (as_list(value, raw, text_type) for value in (before, after))
             items = None if old is None or new is None else aligned(raw, old, new, path, self._origins)
             if items or (items is not None and isinstance(after, list)):
                 return self._apply_to_list(raw, items, path)

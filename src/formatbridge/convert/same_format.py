@@ -18,6 +18,7 @@ from formatbridge.formats.model_facts import ModelFacts
 from formatbridge.formats.shared.foreign_tokens import Removed, original_pointer
 from formatbridge.formats.shared.server_fields import drop_unread_fields
 from formatbridge.formats.shared.server_rules import changes_configuration
+from formatbridge.formats.shared.turns import leading_instructions
 from formatbridge.jsontext.pointers import prefixes
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
@@ -123,7 +124,7 @@ class _Adaptation:
         unread += self._excluded_settings()
         changes = self._patch.changes
         changes.remove(loss.path for loss in unread if loss.path and not self._patch.concerns(loss.path))
-        changes.remove([*self._nested_fields(losses), *self._items_of_reasoning(losses)])
+        changes.remove([*self._nested_fields(losses), *self._items_of_reasoning(losses), *self._empty_instructions(losses)])
         body, before = _changed(self._with_changed_settings(body), changes, self._format), changes.apply(self._raw)
         noted = Ledger(before, self._format.field_paths)
         noted.dialect = rules
@@ -169,6 +170,23 @@ class _Adaptation:
             if any(loss.code in _OF_TARGET and loss.path.startswith(f"{pointer}/") for loss in self._noted.losses):
                 continue  # each of its items is in the report
             losses.dropped_at(pointer, "rejected_by_server")
+        return pointers
+
+    def _empty_instructions(self, losses: Ledger) -> list[str]:
+        """Return the pointers of instructions among the turns that have nothing to move before the first turn; note them."""
+        if self._rules is None or self._rules.later_instructions:
+            return []
+        messages = self._request.messages
+        pointers = [
+            message.src
+            for message in messages[leading_instructions(messages) :]
+            if message.role in ("system", "developer")
+            and not (message.tools or message.effort)
+            and not any(not isinstance(part, ir.Text) or part.text for part in message.parts)
+        ]
+        pointers = [pointer for pointer in pointers if not self._patch.concerns(pointer)]
+        for pointer in pointers:
+            losses.dropped_at(pointer, "empty", severity="info")
         return pointers
 
     def _items_of_reasoning(self, losses: Ledger) -> list[str]:

@@ -100,6 +100,8 @@ class ItemIdentity:
     """The field with the parts of a message."""
     default_role: str | None = None
     """The role of a message without one; None: every message has a role."""
+    text_type: str | None = None
+    """The type of a part with text; None: it depends on the message, or parts have no type."""
     default_types: frozenset[str] = frozenset()
     """Types that an item may leave out."""
     type_variant: re.Pattern[str] | None = None

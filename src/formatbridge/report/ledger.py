@@ -205,18 +205,9 @@ class Ledger:
         """Remove additions that are no longer in the target's body."""
         self._additions = {path: addition for path, addition in self._additions.items() if resolve(body, path)[1] == addition[0]}
 
-    def move_additions(self, at: str) -> None:
-        """Prepend a pointer to the additions, because the target's body has become a part of another object."""
-        self._additions = {at + path: addition for path, addition in self._additions.items()}
-
-    def shift_additions(self, place: str, index: int) -> None:
-        """Increase the indexes of additions in a list, from ``index`` on, because the target's body gets another item there."""
-        shifted: dict[str, tuple[JsonValue, str]] = {}
-        for path, addition in self._additions.items():
-            key, _, rest = path.removeprefix(f"{place}/").partition("/")
-            is_after = path.startswith(f"{place}/") and key.isdecimal() and int(key) >= index
-            shifted[f"{place}/{int(key) + 1}" + (f"/{rest}" if rest else "") if is_after else path] = addition
-        self._additions = shifted
+    def translate_additions(self, translated: Callable[[str], str]) -> None:
+        """Translate the pointers of the additions, because values of the target's body have another place."""
+        self._additions = {translated(path): addition for path, addition in self._additions.items()}
 
     def extras(self, node: Any) -> None:
         """Note every unmodelled field of a node. Its loss rule has the severity; a neutral value is no loss."""

@@ -63,6 +63,7 @@ CHAT_COMPLETIONS = FormatSpec(
     settings=SETTINGS,
     tool_rules=_TOOL_RULES,
     item_identity=ItemIdentity(
+        text_type="text",
         call_ids=("tool_call_id",),
         same_roles={"developer": "system", "function": "tool"},
         tool_lists=frozenset({"tools", "functions"}),

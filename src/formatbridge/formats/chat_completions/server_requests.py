@@ -6,6 +6,7 @@ Compatible servers have different fields for them. A request may have any of the
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
+from functools import partial
 from typing import Any
 
 from formatbridge import ir
@@ -161,9 +162,12 @@ def _adapt_message(message: JsonObject, index: int, rules: DialectRules, losses:
     if history == "required" and not text and message.get("tool_calls"):
         path = f"/messages/{index}/reasoning_content"
         return message | {"reasoning_content": losses.added(path, " ", f"{rules.server} requires it in messages with tool calls")}
+    is_repeated = not any(map(message.get, _FIELDS)) and not thinking
     if not message.get(field) and message.get(other) == text:
         message = {key: value for key, value in message.items() if key != other}
     message = _without_texts(message, (other,), text, index, rules, losses)
+    if is_repeated and any(map(message.get, _LISTS)):
+        losses.added(f"/messages/{index}/{field}", text, f"{rules.server} reads the text of reasoning there")
     return message | {field: text} if text and message.get(field) != text else message
 
 
@@ -236,32 +240,58 @@ def _with_missing_messages(body: JsonObject, rules: DialectRules, losses: Ledger
     for message in body["messages"]:
         if complete and complete[-1].get("role") == "tool" and message.get("role") in ("user", "system"):
             at, between = len(complete), {"role": "assistant", "content": _ACKNOWLEDGEMENT}
-            losses.shift_additions("/messages", at)
+            losses.translate_additions(partial(_pointer_after_insertion, at=at))
             losses.added(f"/messages/{at}", between, f"{rules.server} requires it between a tool result and a message of the user")
             complete.append(between)
         complete.append(message)
     return body if len(complete) == len(body["messages"]) else body | {"messages": complete}
 
 
+def _pointer_after_insertion(pointer: str, at: int) -> str:
+    """Translate a pointer to that after another message has been inserted before the message with the index ``at``."""
+    steps = pointer.split("/")
+    if steps[1] == "messages" and len(steps) > 2 and int(steps[2]) >= at:
+        steps[2] = str(int(steps[2]) + 1)
+    return "/".join(steps)
+
+
 _ACKNOWLEDGEMENT = "OK."
 """The text of an assistant message that only a server requires. Mistral rejects an empty one."""
 
 
-def _joined_turns(messages: list[JsonObject]) -> list[JsonObject]:
+def _joined_turns(messages: list[JsonObject], losses: Ledger) -> list[JsonObject]:
     """Join consecutive messages of the user, and of the model."""
     joined: list[JsonObject] = []
+    places: list[
+        tuple[int, dict[str, int]]
+    ] = []  # of each message: the index of the joined one, and of its first part and call in it
     for message in messages:
         last = joined[-1] if joined else {}
         if last.get("role") != message.get("role") or message.get("role") not in ("user", "assistant"):
             joined.append(message)
+            places.append((len(joined) - 1, {}))
             continue
+        places.append((len(joined) - 1, {"content": len(_parts_of(last)), "tool_calls": len(last.get("tool_calls") or ())}))
         others = {
             key: _joined_values(last[key], value)
             for key, value in message.items()
             if last.get(key) and key not in ("role", "content")
         }
         joined[-1] = last | message | {"content": [*_parts_of(last), *_parts_of(message)] or None} | others
+    losses.translate_additions(lambda pointer: _pointer_in_joined(pointer, places))
     return joined
+
+
+def _pointer_in_joined(pointer: str, places: list[tuple[int, dict[str, int]]]) -> str:
+    """Translate a pointer from messages to joined messages."""
+    steps = pointer.split("/")  # "/messages/2/tool_calls/0/id"
+    if steps[1] != "messages" or len(steps) < 3:
+        return pointer
+    index, first = places[int(steps[2])]
+    steps[2] = str(index)
+    if len(steps) > 4 and steps[3] in first:
+        steps[4] = str(int(steps[4]) + first[steps[3]])
+    return "/".join(steps)
 
 
 def _joined_values(first: Any, second: Any) -> Any:
@@ -336,7 +366,7 @@ class _ServerRequests(ServerRequests):
             body = _messages_for_server(body, rules, losses)
         if rules.prefill_field is not None and body["messages"]:
             body = body | {"messages": _with_prefill_field(body["messages"], rules.prefill_field, rules, losses)}
-        return body | {"messages": _joined_turns(body["messages"])} if rules.alternating_turns else body
+        return body | {"messages": _joined_turns(body["messages"], losses)} if rules.alternating_turns else body
 
     def with_reasoning_settings(
         self, body: JsonObject, encoded: JsonObject, rules: DialectRules | None, is_invalid: bool

@@ -72,6 +72,7 @@ MESSAGES = FormatSpec(
     settings=SETTINGS,
     tool_rules=_TOOL_RULES,
     item_identity=ItemIdentity(
+        text_type="text",
         call_ids=("tool_use_id",),
         default_types=frozenset({"custom"}),
         type_variant=re.compile(r"(_bm25|_regex)?(_\d{8})?$"),  # ``web_search_20260318``, ``tool_search_tool_bm25``
