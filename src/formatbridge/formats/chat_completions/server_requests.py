@@ -142,11 +142,8 @@ def _adapt_message(message: JsonObject, index: int, rules: DialectRules, losses:
     if message.get("role") != "assistant":
         return message
     content, history = message.get("content"), rules.reasoning_history
-    if history == "none":  # parts with reasoning have been removed
-        for key in sorted(REASONING_FIELDS & message.keys()):
-            if message[key]:
-                losses.dropped_at(f"/messages/{index}/{key}", "unsupported_by_server")
-        return {key: value for key, value in message.items() if key not in REASONING_FIELDS}
+    if history == "none":
+        return _without_reasoning(message, index, losses)
     # Mistral: {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "..."}]}, {"type": "text", "text": "..."}]}
     thinking = [part for part in content if part.get("type") == "thinking"] if isinstance(content, list) else []
     if history == "thinking_part":
@@ -169,6 +166,14 @@ def _adapt_message(message: JsonObject, index: int, rules: DialectRules, losses:
     if is_repeated and any(map(message.get, _LISTS)):
         losses.added(f"/messages/{index}/{field}", text, f"{rules.server} reads the text of reasoning there")
     return message | {field: text} if text and message.get(field) != text else message
+
+
+def _without_reasoning(message: JsonObject, index: int, losses: Ledger) -> JsonObject:
+    """Return a message without the fields with reasoning. Parts with reasoning have been removed before."""
+    for key in sorted(REASONING_FIELDS & message.keys()):
+        if message[key]:
+            losses.dropped_at(f"/messages/{index}/{key}", "unsupported_by_server")
+    return {key: value for key, value in message.items() if key not in REASONING_FIELDS}
 
 
 def _with_thinking_part(
