@@ -70,27 +70,27 @@ class DialectRules:
     """Fields of a request to their names on this server, such as ``max_completion_tokens`` to ``max_tokens``. No two have the same name."""
     rejects_in_messages: frozenset[str] = frozenset()
     """Fields of messages of chat_completions that the server answers with an error, after the role and a dot, such as ``user.name``."""
-    alternating_turns: bool = False
+    requires_alternating_turns: bool = False
     """Whether turns of the user and of the model must alternate; consecutive ones are joined."""
-    legacy_functions: bool = True
+    accepts_legacy_functions: bool = True
     """Whether the server accepts ``functions`` and messages with the role ``function``; otherwise they become tools and results."""
-    developer_role: bool = True
+    accepts_developer_role: bool = True
     """Whether the server accepts messages with the role ``developer``; otherwise they become ``system``."""
-    later_instructions: bool = True
+    accepts_later_instructions: bool = True
     """Whether instructions may follow the first turn; otherwise all of them come first."""
-    single_instruction: bool = False
+    requires_single_instruction: bool = False
     """Whether only one message may have instructions; several before the first turn are joined."""
-    later_configuration: bool = True
+    accepts_later_configuration: bool = True
     """Whether messages may add tools or change the effort; otherwise all tools come first, and later efforts are dropped."""
-    user_after_result: bool = True
+    accepts_user_after_result: bool = True
     """Whether a message of the user may follow a tool result directly; otherwise an assistant message is added between them."""
     prefill_field: str | None = None
     """The field of a final assistant message with which the server continues it, and without which the server rejects it."""
-    custom_tools: bool | None = None
+    has_custom_tools: bool | None = None
     """Whether the server has custom tools, which take free text; None: as the format."""
-    namespaces: bool | None = None
+    has_namespaces: bool | None = None
     """Whether the server has namespaces of tools; otherwise each tool gets the name of its namespace as a prefix; None: as the format."""
-    tool_search: bool | None = None
+    has_tool_search: bool | None = None
     """Whether the server has tool searches that the caller runs; otherwise the search is a function, and no tool is deferred; None: as the
     format."""
     item_types: frozenset[str] | None = None
@@ -103,13 +103,13 @@ class DialectRules:
     """The families of tools that the server runs, and the types of tools without a family, such as ``file_search``; None: as the format."""
     tool_modes: frozenset[ToolMode] = _ALL_MODES
     """The tool choices that the server accepts."""
-    allowed_tools: bool | None = None
+    accepts_allowed_tools: bool | None = None
     """Whether a tool choice may list allowed tools; None: as the format. Without it the other tools are left out."""
     required_word: str | None = None
     """The word for the tool choice ``required`` on this server."""
     forced_call_excludes_reasoning: bool = False
     """Whether the server, whose models reason by default, rejects a forced tool call with it. Such a request turns reasoning off."""
-    strict_tools: bool = True
+    accepts_strict: bool = True
     """Whether a function may have ``strict``."""
     required_in_functions: frozenset[FunctionField] = frozenset()
     """Fields without which the server rejects a function of chat_completions."""
@@ -119,7 +119,7 @@ class DialectRules:
     """The number of stop sequences that the server accepts; None: as the format."""
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """Settings to the smallest and the largest number that the server accepts, such as ``temperature``; another becomes the nearest."""
-    letter_first: bool = False
+    requires_letter_first: bool = False
     """Whether the name of a tool must start with a letter; otherwise as the format."""
     longest_tool_name: int | None = None
     """The maximum length of a tool name in characters; None: as the format."""
@@ -135,31 +135,31 @@ class DialectRules:
     """How an assistant message repeats its reasoning; None: as the format."""
     output_formats: frozenset[OutputFormat] = _ALL_OUTPUTS
     """The structured output formats of the server: ``json_schema``, ``json_object``."""
-    generated_images: bool = True
+    accepts_generated_images: bool = True
     """Whether an assistant message may have images."""
-    refusals: bool = True
+    accepts_refusals: bool = True
     """Whether an assistant message may have refusals; otherwise they become text."""
     tiers: frozenset[str] | None = None
     """The words for ``service_tier`` that the server accepts in chat_completions; None: as the format."""
-    nulls: bool = True
+    accepts_nulls: bool = True
     """Whether fields of a request may be null; otherwise those that a caller of the same format sets to null are left out."""
-    counted_logprobs: bool = False
+    counts_logprobs: bool = False
     """Whether ``logprobs`` is the number of alternatives, instead of a flag next to ``top_logprobs``."""
     media: frozenset[MediaSource] | None = None
     """The media that the server accepts in a request; None: as the format."""
     document_part: DocumentPart | None = None
     """The type of a part with a document; None: as the format."""
-    unsigned_reasoning: bool = False
+    accepts_unsigned_reasoning: bool = False
     """Whether the server accepts reasoning without a token of the format."""
-    encrypted_reasoning: bool = True
+    reads_encrypted_reasoning: bool = True
     """Whether the server reads the encrypted content of reasoning; otherwise only its text is sent."""
-    labels: bool = False
+    accepts_labels: bool = False
     """Whether a request of generate_content may have ``labels``."""
-    call_ids: bool = True
+    accepts_call_ids: bool = True
     """Whether calls and results of generate_content may have an ``id``."""
-    whole_count_requests: bool = True
+    accepts_whole_count_requests: bool = True
     """Whether a request for a token count of generate_content may have ``generateContentRequest``; otherwise its fields are at the top."""
-    tool_combination_flag: bool = True
+    accepts_tool_combination_flag: bool = True
     """Whether a request of generate_content may have ``includeServerSideToolInvocations`` in ``toolConfig``."""
     sources: Mapping[str, str] = field(default_factory=dict)
     """The public source of each difference: a page of the vendor's documentation, or ``owner/repository#number``."""

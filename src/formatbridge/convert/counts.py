@@ -215,7 +215,7 @@ def _encode(
 
 def _reads_whole_requests(format: FormatSpec) -> bool:
     """Return whether a server reads a whole request in a request for a token count."""
-    return format.dialect is None or format.dialect.whole_count_requests
+    return format.dialect is None or format.dialect.accepts_whole_count_requests
 
 
 def _top_fields(raw: JsonObject, count: CountSpec, format: FormatSpec, losses: Ledger) -> JsonObject:

@@ -174,7 +174,7 @@ class _Adaptation:
 
     def _empty_instructions(self, losses: Ledger) -> list[str]:
         """Return the pointers of instructions among the turns that have nothing to move before the first turn; note them."""
-        if self._rules is None or self._rules.later_instructions:
+        if self._rules is None or self._rules.accepts_later_instructions:
             return []
         messages = self._request.messages
         pointers = [
@@ -211,7 +211,7 @@ class _Adaptation:
         body: JsonObject = patch.apply(raw, _without_fields(self._common, settings), _without_fields(adapted, settings), "")
         patch.remove_moved()
         current = body
-        if rules is not None and not rules.legacy_functions:
+        if rules is not None and not rules.accepts_legacy_functions:
             current = requests.without_legacy_functions(body, adapted)
         if current is not body:
             patch.note_changes(raw, current, (raw.keys() | current.keys()) - {field})

@@ -36,29 +36,29 @@ class ToolRules:
     """The pattern of tool names."""
     longest_name: int
     """The maximum length of tool names."""
-    letter_first: bool = False
+    requires_letter_first: bool = False
     """Whether tool names must start with a letter."""
     call_id: re.Pattern[str] | None = None
     """The pattern of call ids; None: no restriction."""
     longest_call_id: int | None = None
     """The maximum length of call ids; None: no restriction."""
-    custom: bool = False
+    has_custom_tools: bool = False
     """Whether the format has free-form tools."""
-    namespaces: bool = False
+    has_namespaces: bool = False
     """Whether the format has namespaces of tools."""
-    tool_search: bool = False
+    has_tool_search: bool = False
     """Whether the format has tool searches that the caller runs."""
-    unique_tool_names: bool = False
+    requires_unique_tool_names: bool = False
     """Whether no two tools may have the same name."""
-    unique_call_ids: bool = False
+    requires_unique_call_ids: bool = False
     """Whether no two calls may have the same id."""
-    allows: frozenset[str] = frozenset()
+    allowed_modes: frozenset[str] = frozenset()
     """The modes in which a tool choice may list allowed tools: ``auto``, ``required``; ``hosted`` if server tools may be listed."""
-    validates: bool = False
+    has_validated_mode: bool = False
     """Whether a tool choice may require arguments that match their schemas."""
-    servers: frozenset[str] = frozenset()
+    server_families: frozenset[str] = frozenset()
     """The families of server tools that the format has, with ``mcp`` for remote servers."""
-    governs_servers: bool = False
+    choice_covers_server_tools: bool = False
     """Whether a tool choice of none or any also applies to server tools, and not to functions only."""
     server_names: Mapping[str, str] = field(default_factory=dict)
     """The names of server tools, by family, if they have any."""

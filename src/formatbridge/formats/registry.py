@@ -149,18 +149,18 @@ def _with_rules(spec: FormatSpec, rules: DialectRules) -> FormatSpec:
     _check_rules(rules, spec)
     _check_names(rules, frozenset(spec.settings.wire.values()))
     tools = spec.tool_rules
-    if rules.custom_tools is not None:
-        tools = replace(tools, custom=rules.custom_tools)
-    if rules.namespaces is not None:
-        tools = replace(tools, namespaces=rules.namespaces)
-    if rules.tool_search is not None:
-        tools = replace(tools, tool_search=rules.tool_search)
+    if rules.has_custom_tools is not None:
+        tools = replace(tools, has_custom_tools=rules.has_custom_tools)
+    if rules.has_namespaces is not None:
+        tools = replace(tools, has_namespaces=rules.has_namespaces)
+    if rules.has_tool_search is not None:
+        tools = replace(tools, has_tool_search=rules.has_tool_search)
     if rules.server_tools is not None:
-        tools = replace(tools, servers=rules.server_tools)
-    if rules.allowed_tools is not None:
-        tools = replace(tools, allows=tools.allows if rules.allowed_tools else frozenset())
-    if rules.letter_first:
-        tools = replace(tools, letter_first=True)
+        tools = replace(tools, server_families=rules.server_tools)
+    if rules.accepts_allowed_tools is not None:
+        tools = replace(tools, allowed_modes=tools.allowed_modes if rules.accepts_allowed_tools else frozenset())
+    if rules.requires_letter_first:
+        tools = replace(tools, requires_letter_first=True)
     if rules.longest_tool_name is not None:
         tools = replace(tools, longest_name=rules.longest_tool_name)
     spec = replace(spec, excludes_reasoning=forces_call) if rules.forced_call_excludes_reasoning else spec

@@ -39,9 +39,9 @@ _TOOL_RULES = ToolRules(
     name=re.compile(r"[A-Za-z0-9_-]+"),
     longest_name=64,  # source: the official SDK, ``FunctionDefinition.name``
     longest_call_id=40,  # compatible servers reject longer ids (agno-agi/agno#5382); OpenAI's now accepts them (vercel/ai#17233)
-    custom=True,
-    allows=frozenset({"auto", "required"}),
-    servers=frozenset({"web_search"}),
+    has_custom_tools=True,
+    allowed_modes=frozenset({"auto", "required"}),
+    server_families=frozenset({"web_search"}),
 )
 
 

@@ -315,7 +315,7 @@ def _without_unread_fields(message: JsonObject, src: str, rules: DialectRules, l
     """Return a message without the fields that the server rejects in its role."""
     unread = [key for key in message if f"{message.get('role')}.{key}" in rules.rejects_in_messages]
     for key in unread:
-        if message[key] is not None and (key != "refusal" or rules.refusals):  # a refusal has become a text
+        if message[key] is not None and (key != "refusal" or rules.accepts_refusals):  # a refusal has become a text
             losses.dropped_at(f"{src}/{escape(key)}", "rejected_by_server", severity="info" if key == "name" else "lossy")
     return {key: value for key, value in message.items() if key not in unread} if unread else message
 
@@ -333,7 +333,7 @@ def _with_tier_of_server(body: JsonObject, request: ir.Request, rules: DialectRu
 
 def _words_for_server(body: JsonObject, encoded: JsonObject, rules: DialectRules) -> JsonObject:
     """Return a request with the server's word for a tool choice, and with its fields for log probabilities."""
-    if not rules.counted_logprobs and type(body.get("logprobs")) is int:  # the number of alternatives, as Together has it
+    if not rules.counts_logprobs and type(body.get("logprobs")) is int:  # the number of alternatives, as Together has it
         body = body | {key: encoded[key] for key in ("logprobs", "top_logprobs") if key in encoded}
     if body.get("tool_choice") == "any" and encoded.get("tool_choice") is not None:
         # ``any`` of Mistral means ``required`` (Mistral's API specification, ``ToolChoice``); other servers do not know it.
@@ -360,10 +360,10 @@ class _ServerRequests(ServerRequests):
     def adapt_encoded(self, body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
         choice = body.get("tool_choice")
         # Tools that the list of allowed tools does not contain have been left out.
-        if rules.allowed_tools is False and isinstance(choice, dict) and choice.get("type") == "allowed_tools":
+        if rules.accepts_allowed_tools is False and isinstance(choice, dict) and choice.get("type") == "allowed_tools":
             body = body | {"tool_choice": choice["allowed_tools"]["mode"]}
         # Together's ``logprobs`` is the number of alternatives, without a flag (recorded traffic).
-        if rules.counted_logprobs and body.get("logprobs") is True:
+        if rules.counts_logprobs and body.get("logprobs") is True:
             others = {key: value for key, value in body.items() if key != "top_logprobs"}
             body = others | {"logprobs": body.get("top_logprobs", 1)}
         body = _with_tier_of_server(body, request, rules, losses)
@@ -371,7 +371,7 @@ class _ServerRequests(ServerRequests):
             body = _messages_for_server(body, rules, losses)
         if rules.prefill_field is not None and body["messages"]:
             body = body | {"messages": _with_prefill_field(body["messages"], rules.prefill_field, rules, losses)}
-        return body | {"messages": _joined_turns(body["messages"], losses)} if rules.alternating_turns else body
+        return body | {"messages": _joined_turns(body["messages"], losses)} if rules.requires_alternating_turns else body
 
     def with_reasoning_settings(
         self, body: JsonObject, encoded: JsonObject, rules: DialectRules | None, is_invalid: bool
@@ -382,7 +382,7 @@ class _ServerRequests(ServerRequests):
         return _words_for_server(_messages_for_server(body, rules, losses), encoded, rules)
 
     def without_unread_values(self, body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
-        if rules.counted_logprobs and body.get("logprobs") is False:
+        if rules.counts_logprobs and body.get("logprobs") is False:
             body = {key: value for key, value in body.items() if key != "logprobs"}
         body = _with_tier_of_server(body, request, rules, losses)
         if rules.rejects_in_messages:
@@ -396,7 +396,7 @@ class _ServerRequests(ServerRequests):
         return _without_legacy_functions(body, encoded)
 
     def with_missing_messages(self, body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
-        return body if rules.user_after_result else _with_missing_messages(body, rules, losses)
+        return body if rules.accepts_user_after_result else _with_missing_messages(body, rules, losses)
 
 
 SERVER_REQUESTS = _ServerRequests(reasoning_fields=CONFIG_FIELDS)

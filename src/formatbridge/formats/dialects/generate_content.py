@@ -39,19 +39,21 @@ GENERATE_CONTENT: Mapping[str, DialectRules] = {
     ),
     "vertex": DialectRules(
         server="Vertex AI",
-        labels=True,
-        call_ids=False,
-        tool_combination_flag=False,
-        whole_count_requests=False,
+        accepts_labels=True,
+        accepts_call_ids=False,
+        accepts_tool_combination_flag=False,
+        accepts_whole_count_requests=False,
         rejects=frozenset({"store"}),
         rejects_nested=frozenset({"generationConfig/enableEnhancedCivicAnswers", "tools/*/mcpServers"}),
         server_tools=_SHARED_TOOLS | {"exaAiSearch", "parallelAiSearch", "retrieval"},
         sources=sources_of_fields(
             {
-                "cloud.google.com/vertex-ai/generative-ai/docs/multimodal/add-labels-to-api-calls, Portkey-AI/gateway#984": "labels",
-                "vercel/ai#15664, pydantic/pydantic-ai#5081": "call_ids",
-                f"{_SDK}, functions with the ending _to_vertex": "rejects rejects_nested server_tools whole_count_requests",
-                "vercel/ai#14655, pydantic/pydantic-ai#6771": "tool_combination_flag",
+                "cloud.google.com/vertex-ai/generative-ai/docs/multimodal/add-labels-to-api-calls, Portkey-AI/gateway#984": (
+                    " accepts_labels"
+                ),
+                "vercel/ai#15664, pydantic/pydantic-ai#5081": "accepts_call_ids",
+                f"{_SDK}, functions with the ending _to_vertex": "rejects rejects_nested server_tools accepts_whole_count_requests",
+                "vercel/ai#14655, pydantic/pydantic-ai#6771": "accepts_tool_combination_flag",
             }
         ),
     ),

@@ -20,12 +20,12 @@ MESSAGES: Mapping[str, DialectRules] = {
     "anthropic": DialectRules(server="Anthropic"),
     "bedrock": DialectRules(
         server="Amazon Bedrock",
-        later_instructions=False,
+        accepts_later_instructions=False,
         server_tools=_CLIENT_TOOLS,
         media=_DATA,
         sources=sources_of_fields(
             {
-                _SYSTEM: "later_instructions",
+                _SYSTEM: "accepts_later_instructions",
                 "clauder-navi.com/articles/bedrock-claude-web; effect-ts.github.io/effect/ai/amazon-bedrock/AmazonBedrockTool.ts.html": (
                     "server_tools"
                 ),
@@ -35,14 +35,14 @@ MESSAGES: Mapping[str, DialectRules] = {
     ),
     "deepseek": DialectRules(
         server="DeepSeek",
-        later_instructions=False,
+        accepts_later_instructions=False,
         ignores=frozenset({"container", "mcp_servers", "service_tier", "top_k"}),
         forced_call_excludes_reasoning=True,
         media=_IMAGES,
         cache_marks="none",
         sources=sources_of_fields(
             {
-                "deepseek-ai/awesome-deepseek-integration#639, deepseek-ai/DeepSeek-V3#1370": "later_instructions",
+                "deepseek-ai/awesome-deepseek-integration#639, deepseek-ai/DeepSeek-V3#1370": "accepts_later_instructions",
                 "deepseek-ai/awesome-deepseek-integration#598, deepseek-ai/DeepSeek-V3#1376": "forced_call_excludes_reasoning",
                 "api-docs.deepseek.com/guides/anthropic_api, Anthropic API Compatibility Details": "ignores",
                 "api-docs.deepseek.com/guides/anthropic_api, Message Fields": "cache_marks",
@@ -52,14 +52,14 @@ MESSAGES: Mapping[str, DialectRules] = {
     ),
     "minimax": DialectRules(
         server="MiniMax",
-        later_instructions=False,
+        accepts_later_instructions=False,
         ignores=frozenset({"top_k", "stop_sequences", "service_tier", "mcp_servers", "context_management", "container"}),
         media=_IMAGES,
         ranges={"temperature": (0.01, 1), "top_p": (0.01, 1)},
         output_formats=frozenset(),
         sources=sources_of_fields(
             {
-                "codexu/note-gen#918": "later_instructions",
+                "codexu/note-gen#918": "accepts_later_instructions",
                 "decolua/9router#817": "output_formats",
                 "platform.minimax.io/docs/api-reference/text-anthropic-api, Supported Parameters": "ignores",
                 "platform.minimax.io/docs/api-reference/text-chat-anthropic": "media",
@@ -71,9 +71,9 @@ MESSAGES: Mapping[str, DialectRules] = {
     "openrouter": DialectRules(server="OpenRouter"),
     "vertex": DialectRules(
         server="Vertex AI",
-        later_instructions=False,
+        accepts_later_instructions=False,
         media=_DATA,
-        sources=sources_of_fields({_SYSTEM: "later_instructions", "anthropics/anthropic-sdk-typescript#1038": "media"}),
+        sources=sources_of_fields({_SYSTEM: "accepts_later_instructions", "anthropics/anthropic-sdk-typescript#1038": "media"}),
     ),
     "zhipu": DialectRules(server="Zhipu"),
 }

@@ -32,10 +32,10 @@ from formatbridge.streaming.sse import encode_crlf_event
 _TOOL_RULES = ToolRules(
     name=re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]*"),
     longest_name=128,  # source: the official SDK, ``FunctionDeclaration.name``, as the pattern
-    unique_tool_names=True,
-    allows=frozenset({"required"}),
-    validates=True,
-    servers=frozenset({*HOSTED, "image_generation", "mcp"}),
+    requires_unique_tool_names=True,
+    allowed_modes=frozenset({"required"}),
+    has_validated_mode=True,
+    server_families=frozenset({*HOSTED, "image_generation", "mcp"}),
 )
 
 

@@ -83,7 +83,7 @@ def encode_top_level_settings(request: ir.Request, body: JsonObject, losses: Led
     Metadata is dropped, because the vendor's Developer API rejects ``labels``. A dialect may have them, as the Vertex API does.
     """
     settings = request.settings
-    if settings.get("metadata") and losses.dialect is not None and losses.dialect.labels:
+    if settings.get("metadata") and losses.dialect is not None and losses.dialect.accepts_labels:
         body["labels"] = settings["metadata"]
     elif settings.get("metadata"):
         losses.dropped(request, "metadata", severity="info")

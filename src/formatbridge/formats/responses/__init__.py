@@ -48,12 +48,12 @@ _TOOL_RULES = ToolRules(
     name=re.compile(r"[A-Za-z0-9_-]+"),
     longest_name=64,  # as in Chat Completions
     longest_call_id=64,  # source: openclaw/openclaw#875
-    custom=True,
-    namespaces=True,
-    tool_search=True,
-    allows=frozenset({"auto", "required", "hosted"}),
-    servers=frozenset({*HOSTED, "mcp"}),
-    governs_servers=True,
+    has_custom_tools=True,
+    has_namespaces=True,
+    has_tool_search=True,
+    allowed_modes=frozenset({"auto", "required", "hosted"}),
+    server_families=frozenset({*HOSTED, "mcp"}),
+    choice_covers_server_tools=True,
 )
 
 

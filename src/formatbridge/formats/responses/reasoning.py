@@ -46,7 +46,7 @@ def encode_reasoning(part: ir.Reasoning, losses: Ledger, options: Options) -> Js
     openai/openai-agents-python#919). So no id is generated here. For reasoning without a token of this format, the options decide.
     """
     signature, rules = part.signature, losses.dialect
-    reads_tokens = rules is None or rules.encrypted_reasoning
+    reads_tokens = rules is None or rules.reads_encrypted_reasoning
     if signature is not None and is_native_token(signature, "responses") and reads_tokens:
         drop_unheld(part, losses)
         # OpenAI needs no id next to the token (openai/codex#3390), other servers do (dotnet/extensions#7628). So it stays.
@@ -54,7 +54,7 @@ def encode_reasoning(part: ir.Reasoning, losses: Ledger, options: Options) -> Js
         item: JsonObject = {"type": "reasoning", "id": item_id} if item_id else {"type": "reasoning"}
         return item | {"summary": _summary(part.text), "encrypted_content": signature.token}
     # Servers of open models, such as vLLM, read reasoning without a token.
-    reads_unsigned = rules is not None and rules.unsigned_reasoning
+    reads_unsigned = rules is not None and rules.accepts_unsigned_reasoning
     if not part.text or (options.unsigned_reasoning == "drop" and not reads_unsigned):
         drop_unsigned(part, losses)
         return None
@@ -68,7 +68,7 @@ def _encode_unsigned(part: ir.Reasoning, losses: Ledger, options: Options) -> Js
         is_foreign = not is_native_token(part.signature, "responses")
         losses.dropped(part.signature, code="foreign_signature" if is_foreign else "unsupported_by_server")
     drop_field(part, "id", losses)
-    if options.unsigned_reasoning == "item" or (losses.dialect is not None and losses.dialect.unsigned_reasoning):
+    if options.unsigned_reasoning == "item" or (losses.dialect is not None and losses.dialect.accepts_unsigned_reasoning):
         return {"type": "reasoning", "summary": _summary(part.text)}
     losses.changed(part, "", part.text, "flattened")
     return {"type": "message", "role": "assistant", "content": part.text}

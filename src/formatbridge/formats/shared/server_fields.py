@@ -38,6 +38,6 @@ def drop_unread_fields(body: JsonObject, before: JsonObject, request: ir.Request
         rule = rule_of_setting(field)
         if before[field] not in (None, [], {}) and not rule.is_neutral(before[field]):
             losses.dropped(request, field, code_of(names[field], rules), severity=rule.severity)
-    if not rules.nulls:
+    if not rules.accepts_nulls:
         result = {key: value for key, value in result.items() if value is not None}
     return spec.server_requests.without_unread_values(result, request, rules, losses)

@@ -43,7 +43,7 @@ def adapt_to_server(request: ir.Request, spec: FormatSpec, losses: Ledger) -> ir
     if rules.unread:
         request = _without_unread_objects(request, rules, losses)
     request = _adapt_messages(request, rules, losses)
-    if not rules.call_ids:
+    if not rules.accepts_call_ids:
         _note_call_ids(request.messages, losses)
     if changes_configuration(request, rules):
         request = _with_configuration_first(request, losses)
@@ -62,7 +62,7 @@ def code_of(field: str, rules: DialectRules) -> str:
 
 def changes_configuration(request: ir.Request, rules: DialectRules) -> bool:
     """Return whether messages add tools or change the effort, and the server reads both before the first turn only."""
-    is_first = not (rules.later_instructions and rules.later_configuration)
+    is_first = not (rules.accepts_later_instructions and rules.accepts_later_configuration)
     return is_first and any(message.tools or message.effort for message in request.messages)
 
 
@@ -132,20 +132,20 @@ def _adapt_output_format(request: ir.Request, rules: DialectRules, losses: Ledge
 def _adapt_messages(request: ir.Request, rules: DialectRules, losses: Ledger) -> ir.Request:
     """Adapt the roles, the order and the parts of messages."""
     messages = request.messages
-    if not rules.developer_role:
+    if not rules.accepts_developer_role:
         messages = [replace(message, role="system") if message.role == "developer" else message for message in messages]
-    if not rules.later_instructions:
+    if not rules.accepts_later_instructions:
         messages = with_instructions_first(_without_changes_of_tools(messages, losses), losses)
-    if rules.single_instruction:
+    if rules.requires_single_instruction:
         messages = _with_one_instruction(messages, losses)
     if (
         rules.reasoning_history == "none"
         or rules.media is not None
         or rules.cache_marks == "none"
-        or not rules.refusals
+        or not rules.accepts_refusals
         or rules.call_id_length is not None
         or rules.server_tools is not None
-        or not rules.generated_images
+        or not rules.accepts_generated_images
     ):
         messages = [_adapt_message(message, rules, losses) for message in messages]
     return request if is_same_list(messages, request.messages) else replace(request, messages=messages)
@@ -210,7 +210,7 @@ def _with_configuration_first(request: ir.Request, losses: Ledger) -> ir.Request
 
 
 def _adapt_message(message: ir.Message, rules: DialectRules, losses: Ledger) -> ir.Message:
-    if message.role == "assistant" and not rules.generated_images:
+    if message.role == "assistant" and not rules.accepts_generated_images:
         images = [part for part in message.parts if isinstance(part, ir.Media)]
         for image in images:
             losses.dropped(image, code=_UNSUPPORTED, severity="impossible")
@@ -244,7 +244,7 @@ def _adapt_kind(part: ir.Part, rules: DialectRules, losses: Ledger, severity: Se
         case ir.Reasoning():
             is_read = rules.reasoning_history != "none" or not part.text
         case ir.Refusal():
-            if not rules.refusals:
+            if not rules.accepts_refusals:
                 losses.changed(part, "", part.text, "flattened")
                 return ir.Text(part.text, part.src, id=part.id, extra=part.extra)
             return part
@@ -308,11 +308,11 @@ def _adapted(tools: list[ir.Tool], rules: DialectRules, losses: Ledger) -> list[
     # An agent with other tools can still work, so its requests must pass by default.
     severity: Severity = "impossible" if all(isinstance(tool, ir.HostedTool | ir.McpServer) for tool in tools) else "lossy"
     tools = [tool for tool in tools if _runs(tool, rules, severity, losses)]
-    if not rules.strict_tools:
+    if not rules.accepts_strict:
         tools = [_without_strict(tool, losses) for tool in tools]
     if rules.cache_marks == "none":
         tools = [_without_mark(tool, losses) for tool in tools]
-    if rules.tool_search is False:
+    if rules.has_tool_search is False:
         tools = [_without_deferral(tool, losses) for tool in tools]
     return tools
 

@@ -97,7 +97,7 @@ class IdsOfRequest:
         self._rules = rules
         self._taken = {call_id for call_id in ids if _is_legal_id(call_id, rules)}
         self._target_ids = {(call_id, 0): call_id for call_id in self._taken}
-        self._later = _later_calls(messages) if rules.unique_call_ids else {}
+        self._later = _later_calls(messages) if rules.requires_unique_call_ids else {}
         self._unique_names = UniqueNames()
 
     def id_for(self, part: ir.ToolCall | ir.ToolResult) -> str:

@@ -29,17 +29,21 @@ def select_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> ir.Re
     choice = request.tool_choice
     if choice is None:
         return request
-    if choice.mode == "validated" and not rules.validates:
+    if choice.mode == "validated" and not rules.has_validated_mode:
         losses.changed(choice, "mode", "auto")
         choice = replace(choice, mode="allowed" if choice.names else "auto", inner="auto")
         request = replace(request, tool_choice=choice)
-    if choice.mode == "hosted" and choice.hosted and not rules.governs_servers:
+    if choice.mode == "hosted" and choice.hosted and not rules.choice_covers_server_tools:
         choice = replace(choice, mode="allowed", names=[], inner="required")
     if choice.mode == "none":
         return _adapt_none(request, choice, rules, losses)
     if choice.mode == "required":
         return _adapt_required(request, choice, rules, losses)
-    return _adapt_allowed(request, choice, rules, losses) if choice.mode == "allowed" and "hosted" not in rules.allows else request
+    return (
+        _adapt_allowed(request, choice, rules, losses)
+        if choice.mode == "allowed" and "hosted" not in rules.allowed_modes
+        else request
+    )
 
 
 def adds_tools(request: ir.Request) -> bool:
@@ -157,7 +161,7 @@ def _definition_of(tool: ir.Tool) -> JsonObject:
 def _adapt_none(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.Request:
     """Leave out the tools that a choice of none forbids, if the target's choice does not apply to the same tools as the source's."""
     # A choice of none that does not apply to server tools would let the model call them. Without them it cannot.
-    if not rules.governs_servers:
+    if not rules.choice_covers_server_tools:
         return _without(request, lambda tool: _is_server(tool) and not _is_free(tool, choice), losses)
     if not any(_is_free(tool, choice) and _target_has(rules, tool) for tool in _all_of(request)):
         return request
@@ -174,13 +178,13 @@ def _adapt_required(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules
     such tools, the choice is left out.
     """
     tools = _all_of(request)
-    if not any(_target_has(rules, tool) and _is_free(tool, choice) == rules.governs_servers for tool in tools):
+    if not any(_target_has(rules, tool) and _is_free(tool, choice) == rules.choice_covers_server_tools for tool in tools):
         return request
     has_functions = not all(map(_is_server, tools))
-    if rules.governs_servers and has_functions:
+    if rules.choice_covers_server_tools and has_functions:
         losses.changed(choice, "mode", "required", "weaker_form")
         return request
-    if not rules.governs_servers and not has_functions:  # the choice is left out, with a note
+    if not rules.choice_covers_server_tools and not has_functions:  # the choice is left out, with a note
         return request
     losses.changed(choice, "mode", "auto", "nearest_value" if has_functions else "without_tools")
     return replace(request, tool_choice=replace(choice, mode="auto"))
@@ -202,8 +206,8 @@ def _is_free(tool: ir.Tool, choice: ir.ToolChoice) -> bool:
 def _target_has(rules: ToolRules, tool: ir.Tool) -> bool:
     """Return whether the target has a server tool."""
     if isinstance(tool, ir.McpServer):
-        return "mcp" in rules.servers and tool.url is not None and tool.allowed != []
-    return isinstance(tool, ir.HostedTool) and tool.family in rules.servers
+        return "mcp" in rules.server_families and tool.url is not None and tool.allowed != []
+    return isinstance(tool, ir.HostedTool) and tool.family in rules.server_families
 
 
 def _without(request: ir.Request, is_out: Callable[[ir.Tool], bool], losses: Ledger) -> ir.Request:
@@ -225,8 +229,8 @@ def _without(request: ir.Request, is_out: Callable[[ir.Tool], bool], losses: Led
 def _adapt_allowed(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.Request:
     """Leave out the tools that a choice of allowed tools does not contain. If the target has such a list, functions stay."""
     chosen = _chosen(choice, _all_of(request))
-    left = _among_functions(choice, rules, losses) if choice.hosted and rules.allows else choice
-    lists = left is not None and bool(left.names) and left.inner in rules.allows
+    left = _among_functions(choice, rules, losses) if choice.hosted and rules.allowed_modes else choice
+    lists = left is not None and bool(left.names) and left.inner in rules.allowed_modes
     messages = [
         replace(message, tools=_kept_tools(message.tools, chosen, lists, losses)) if message.tools else message
         for message in request.messages
@@ -259,7 +263,7 @@ def _among_functions(choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) ->
         is_forced = choice.inner == "required"
         losses.changed(choice, "", None, "server_tool", severity="impossible" if is_forced else "lossy")
         return None
-    if choice.inner == "required" and "auto" in rules.allows:  # else the choice is written as another one, which reports it
+    if choice.inner == "required" and "auto" in rules.allowed_modes:  # else the choice is written as another one, which reports it
         losses.changed(choice, "inner", "auto")
     return replace(choice, inner="auto", hosted=[])
 

@@ -58,7 +58,7 @@ class _Names:
     def declare(self, namespace: str | None, name: str, kind: _Kind) -> str:
         """Return the target's name of a definition: a new one if the name was declared before and names must be unique."""
         # Calls by this name belong to the first definition, so its name stays in the map.
-        first = self.target_names.pop((namespace, name), None) if self.rules.unique_tool_names else None
+        first = self.target_names.pop((namespace, name), None) if self.rules.requires_unique_tool_names else None
         new = self.name_for(namespace, name, kind)
         if first is not None:
             self.target_names[namespace, name] = first
@@ -70,7 +70,7 @@ class _Names:
         if known is not None:
             return known
         # Names that are legal already have priority: a changed name must not take the name of another tool.
-        flat = f"{namespace}__{name}" if namespace and not self.rules.namespaces else name
+        flat = f"{namespace}__{name}" if namespace and not self.rules.has_namespaces else name
         is_kept = flat in self.legal and not namespace and flat not in self.callers
         taken = (self.callers, self.server) if is_kept else (self.callers, self.server, self.legal)
         new = self.unique_names.unique(_with_legal_name(flat, self.rules), *taken, longest=self.rules.longest_name)
@@ -100,7 +100,7 @@ def adapt_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> tuple[
     added = added_tools(request)
     calls, results = _uses_in(request.messages)
     choice = request.tool_choice
-    has_spaces = choice is not None and choice.namespaces is not None and not rules.namespaces
+    has_spaces = choice is not None and choice.namespaces is not None and not rules.has_namespaces
     if not has_spaces and _fits(request.tools + added if added else request.tools, calls, results, rules):
         return request, {}
     names = _Names(rules, IdsOfRequest(rules, request.messages))
@@ -121,7 +121,7 @@ def adapt_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> tuple[
         target_names = names.chosen(choice.names, spaces)
         if any(space and (space, name) not in names.target_names for name, space in zip(choice.names, spaces, strict=True)):
             losses.changed(choice, "names", target_names, "renamed")
-        choice = replace(choice, names=target_names, namespaces=choice.namespaces if rules.namespaces else None)
+        choice = replace(choice, names=target_names, namespaces=choice.namespaces if rules.has_namespaces else None)
     return replace(request, tools=tools, messages=messages, tool_choice=choice), names.callers
 
 
@@ -194,14 +194,14 @@ def _fits(tools: list[ir.Tool], calls: list[ir.ToolCall], results: list[ir.ToolR
     if declared is None:
         return False
     kinds = set(map(_kind_of, chain(calls, results)))
-    if (not rules.custom and "custom" in kinds) or (not rules.tool_search and "tool_search" in kinds):
+    if (not rules.has_custom_tools and "custom" in kinds) or (not rules.has_tool_search and "tool_search" in kinds):
         return False
-    if not rules.namespaces and any(map(_namespace_of, calls)):
+    if not rules.has_namespaces and any(map(_namespace_of, calls)):
         return False
     if not all(_is_legal(name, rules) for name in set(map(_name_of, calls)) - declared):
         return False
     ids = set(map(_id_of, calls))
-    if rules.unique_call_ids and len(ids) < len(calls):
+    if rules.requires_unique_call_ids and len(ids) < len(calls):
         return False
     return are_legal_ids(ids.union(map(_call_id_of, results)), rules)
 
@@ -211,7 +211,7 @@ def _declared(tools: list[ir.Tool], rules: ToolRules) -> set[str] | None:
     declared: set[str] = set()
     for tool in tools:
         kind = type(tool)
-        if kind is ir.FunctionTool or (kind is ir.CustomTool and rules.custom):
+        if kind is ir.FunctionTool or (kind is ir.CustomTool and rules.has_custom_tools):
             name: str = tool.name  # type: ignore[assignment, union-attr]  # both kinds have one
             if name in declared or not _is_legal(name, rules):
                 return None
@@ -229,7 +229,7 @@ def _declared(tools: list[ir.Tool], rules: ToolRules) -> set[str] | None:
 
 def _is_unchanged(tool: ir.FunctionTool, rules: ToolRules) -> bool:
     """Return whether the target allows a function and its arguments unchanged, except for its name."""
-    return (tool.kind == "function" or rules.tool_search) and (
+    return (tool.kind == "function" or rules.has_tool_search) and (
         rules.property_name is None or has_legal_properties(tool.parameters, rules)
     )
 
@@ -240,13 +240,13 @@ def _server_name(tool: ir.HostedTool, rules: ToolRules) -> str | None:
 
 
 def _is_legal(name: str, rules: ToolRules) -> bool:
-    if len(name) > rules.longest_name or (rules.letter_first and not name[:1].isalpha()):
+    if len(name) > rules.longest_name or (rules.requires_letter_first and not name[:1].isalpha()):
         return False
     return (name.isascii() and name.isidentifier()) or rules.name.fullmatch(name) is not None
 
 
 def _adapt_tool(tool: ir.Tool, names: _Names, losses: Ledger, namespace: str | None = None) -> list[ir.Tool]:
-    if isinstance(tool, ir.Namespace) and not names.rules.namespaces:
+    if isinstance(tool, ir.Namespace) and not names.rules.has_namespaces:
         losses.changed(tool, "", [f"{tool.name}__{inner.name}" for inner in tool.tools], "renamed")
         return [result for inner in tool.tools for result in _adapt_tool(inner, names, losses, tool.name)]
     if not isinstance(tool, ir.FunctionTool | ir.CustomTool):
@@ -258,14 +258,14 @@ def _adapt_tool(tool: ir.Tool, names: _Names, losses: Ledger, namespace: str | N
         if new != (f"{namespace}__{names.callers[new].name}" if namespace else None):
             losses.changed(tool, "name", new, "renamed")
     if isinstance(tool, ir.FunctionTool):
-        if kind == "tool_search" and not names.rules.tool_search:
+        if kind == "tool_search" and not names.rules.has_tool_search:
             tool = replace(tool, kind="function")
         properties = legal_properties(tool, names.rules, losses)
         if properties:
             tool = replace(tool, property_names=properties)
             names.callers[new] = replace(names.callers[new], properties={value: key for key, value in properties.items()})
             names.properties[new] = properties
-    elif not names.rules.custom:
+    elif not names.rules.has_custom_tools:
         names.custom.add((namespace, names.callers[new].name))
         return [_wrapped_tool(tool, losses)]
     return [tool]
@@ -327,8 +327,8 @@ def _adapt_call(call: ir.ToolCall, names: _Names, losses: Ledger) -> ir.ToolCall
     is_known = (call.namespace, call.name) in names.target_names
     name = names.name_for(call.namespace, call.name, call.kind)
     new = names.ids.id_for(call)
-    wraps = call.kind == "custom" and not names.rules.custom
-    is_search = call.kind == "tool_search" and not names.rules.tool_search
+    wraps = call.kind == "custom" and not names.rules.has_custom_tools
+    is_search = call.kind == "tool_search" and not names.rules.has_tool_search
     properties = names.properties.get(name)
     arguments = rename_arguments_of(call, properties) if properties and call.kind == "function" else call.arguments
     if name == call.name and new == call.id and not (wraps or is_search) and arguments is call.arguments:
@@ -343,7 +343,7 @@ def _adapt_call(call: ir.ToolCall, names: _Names, losses: Ledger) -> ir.ToolCall
         call,
         id=new,
         name=name,
-        namespace=call.namespace if names.rules.namespaces else None,
+        namespace=call.namespace if names.rules.has_namespaces else None,
         kind="function" if wraps or is_search else call.kind,
         arguments=wrap_text(encode_arguments_text(call)) if wraps else arguments,
     )
@@ -352,7 +352,7 @@ def _adapt_call(call: ir.ToolCall, names: _Names, losses: Ledger) -> ir.ToolCall
 def _adapt_result(result: ir.ToolResult, names: _Names, losses: Ledger) -> ir.ToolResult:
     new = names.ids.id_for(result)
     name = names.target_names.get((result.namespace, result.name), result.name) if result.name else None
-    kind = result.kind if names.rules.custom else "function"
+    kind = result.kind if names.rules.has_custom_tools else "function"
     if new == result.call_id and name == result.name and kind == result.kind:
         return result
     if new != result.call_id:
@@ -364,4 +364,4 @@ def _with_legal_name(name: str, rules: ToolRules) -> str:
     if _is_legal(name, rules):
         return name
     legal = with_legal_letters(name, rules.longest_name)
-    return legal if _is_legal(legal, rules) else f"{'f_' if rules.letter_first else '_'}{legal}"[: rules.longest_name]
+    return legal if _is_legal(legal, rules) else f"{'f_' if rules.requires_letter_first else '_'}{legal}"[: rules.longest_name]
