@@ -453,7 +453,7 @@ class StreamDecoder:
                 return [*self._begun(), *self._add(raw)]
             case "end":
                 return [*self._begun(), *self._end(raw)]
-        return [*self._begun(), events.Meta(unknown_event(raw) or {})]
+        return [*self._begun(), events.FieldsUpdate(unknown_event(raw) or {})]
 
     def _begun(self) -> list[events.Event]:
         start, self.start = self.start, None
@@ -475,8 +475,8 @@ class StreamDecoder:
         self.is_complete = True
         result = self._closed()
         finish, usage, extra = _decode_stop(raw), _decode_tokens(raw), read_extra(raw, frozenset({"event", "stop", "tokens"}))
-        result += [events.Meta(extra)] if extra else []
-        result += [events.Finished(0, finish)] if finish else []
+        result += [events.FieldsUpdate(extra)] if extra else []
+        result += [events.ChoiceEnd(0, finish)] if finish else []
         result += [events.UsageUpdate(usage)] if usage else []
         return [*result, events.End()]
 
@@ -494,7 +494,7 @@ class StreamEncoder:
         self._parts: dict[int, ir.Part] = {}
         self._count = 0
         self._open: int | None = None
-        self._waiting: list[events.PartStart | events.Delta | events.PartMeta | events.PartEnd] = []
+        self._waiting: list[events.PartStart | events.Delta | events.PartUpdate | events.PartEnd] = []
         self._finish: ir.Finish | None = None
         self._usage: ir.Usage | None = None
         self._is_over = False
@@ -505,9 +505,9 @@ class StreamEncoder:
             case events.Start():
                 self._usage = event.usage
                 return _frame({"event": "begin", "id": event.id or "answer", "model": event.model or ""})
-            case events.PartStart() | events.Delta() | events.PartMeta() | events.PartEnd() if event.choice == 0:
+            case events.PartStart() | events.Delta() | events.PartUpdate() | events.PartEnd() if event.choice == 0:
                 return self._take(event)
-            case events.Finished() if event.choice == 0:
+            case events.ChoiceEnd() if event.choice == 0:
                 self._finish = event.finish
             case events.UsageUpdate():
                 self._usage = event.usage
@@ -518,7 +518,7 @@ class StreamEncoder:
                 return _frame({"event": "end", **_encode_end(self._finish, self._usage, null_ledger())})
         return b""
 
-    def _take(self, event: events.PartStart | events.Delta | events.PartMeta | events.PartEnd) -> bytes:
+    def _take(self, event: events.PartStart | events.Delta | events.PartUpdate | events.PartEnd) -> bytes:
         if self._open not in (None, event.index):
             self._waiting.append(event)
             return b""
@@ -528,7 +528,7 @@ class StreamEncoder:
             result += b"".join(map(self._take, waiting))
         return result
 
-    def _write(self, event: events.PartStart | events.Delta | events.PartMeta | events.PartEnd) -> bytes:
+    def _write(self, event: events.PartStart | events.Delta | events.PartUpdate | events.PartEnd) -> bytes:
         """Write an event of the open line. A seal after its reasoning text is in an event without text."""
         if isinstance(event, events.PartStart):
             self._open, self._parts[event.index] = event.index, event.part
@@ -542,7 +542,7 @@ class StreamEncoder:
             self._open = None
         elif isinstance(event, events.Delta) and isinstance(part, ir.Text | ir.Reasoning | ir.ToolCall):
             return self._add({"text": event.text})
-        elif isinstance(event, events.PartMeta) and isinstance(part, ir.Reasoning):
+        elif isinstance(event, events.PartUpdate) and isinstance(part, ir.Reasoning):
             seal = _encode_seal(event.signature, null_ledger(), self._options)
             return self._add({"seal": seal}) if seal else b""
         return b""

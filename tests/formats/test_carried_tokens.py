@@ -349,10 +349,10 @@ def _life(number: int, random: Random) -> Iterator[events.Event]:
         yield events.Delta(0, number, f"{number}{'abc'[piece]}.")
     when = random.choice(("in time", "too_late", "never")) if kind == "thought" else "never"
     if when == "in time":
-        yield events.PartMeta(0, number, signature=token)
+        yield events.PartUpdate(0, number, signature=token)
     yield events.PartEnd(0, number)
     if when == "too_late":
-        yield events.Signed(0, number, token)
+        yield events.SignatureUpdate(0, number, token)
 
 
 def _lives(random: Random) -> list[events.Event]:
@@ -371,7 +371,7 @@ def _lives(random: Random) -> list[events.Event]:
             running.remove(life)
         else:
             emitted.append(event)
-    return [*emitted, events.Finished(0, ir.Finish("stop")), events.End()]
+    return [*emitted, events.ChoiceEnd(0, ir.Finish("stop")), events.End()]
 
 
 def _kept(data: bytes) -> dict[str, Any]:
@@ -395,7 +395,7 @@ def test_a_token_after_its_text_returns_with_that_text_or_is_reported(target: fb
         signed = {
             event.index: event.signature
             for event in reported
-            if isinstance(event, events.PartMeta | events.Signed) and event.signature
+            if isinstance(event, events.PartUpdate | events.SignatureUpdate) and event.signature
         }
         texts: dict[int, str] = dict.fromkeys(signed, "")
         for event in reported:

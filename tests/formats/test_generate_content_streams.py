@@ -196,11 +196,11 @@ def _in_order(emitted: Iterable[events.Event]) -> None:
                 assert event.index == counts.get(event.choice, 0)
                 counts[event.choice] = event.index + 1
                 open.add((event.choice, event.index))
-            case events.Delta() | events.PartMeta():
+            case events.Delta() | events.PartUpdate():
                 assert (event.choice, event.index) in open
             case events.PartEnd():
                 open.remove((event.choice, event.index))
-            case events.Finished():
+            case events.ChoiceEnd():
                 assert not any(choice == event.choice for choice, _ in open)
 
 
@@ -232,9 +232,9 @@ def test_a_native_token_is_a_separate_part_and_a_foreign_one_is_on_its_text() ->
                 events.Start("i", "m"),
                 events.PartStart(0, 0, ir.Reasoning()),
                 events.Delta(0, 0, "hm"),
-                events.PartMeta(0, 0, signature=signature),
+                events.PartUpdate(0, 0, signature=signature),
                 events.PartEnd(0, 0),
-                events.Finished(0, ir.Finish(reason="stop")),
+                events.ChoiceEnd(0, ir.Finish(reason="stop")),
                 events.End(),
             ]
         )
@@ -455,7 +455,7 @@ def test_a_stream_without_its_finish_reasons_has_no_end(entry: Entry) -> None:
 
         assert not decoder.is_complete
         emitted += decoder.finish("end_of_bytes")
-        assert not any(isinstance(event, events.End | events.Finished) for event in emitted)
+        assert not any(isinstance(event, events.End | events.ChoiceEnd) for event in emitted)
 
 
 # Writing.

@@ -208,7 +208,7 @@ def test_a_truncated_stream_has_no_end(entry: Entry) -> None:
         emitted = [event for raw in stream[:cut] for event in decoder.feed(raw)] + decoder.finish("end_of_bytes")
 
         assert not decoder.is_complete
-        assert not any(isinstance(event, events.End | events.Failed | events.Finished) for event in emitted)
+        assert not any(isinstance(event, events.End | events.Failed | events.ChoiceEnd) for event in emitted)
 
 
 @requires_corpus
@@ -307,7 +307,7 @@ def test_a_stop_reason_closes_open_blocks() -> None:
     """The server sent a finish reason, so the answer is complete although a block is open."""
     emitted = decoded([START, *CALL, {**END, "delta": {"stop_reason": "max_tokens"}}, STOP])
 
-    assert [event.finish.reason for event in emitted if isinstance(event, events.Finished)] == ["length"]
+    assert [event.finish.reason for event in emitted if isinstance(event, events.ChoiceEnd)] == ["length"]
 
 
 def test_a_repeated_message_start_is_ignored() -> None:
@@ -318,7 +318,7 @@ def test_a_repeated_message_start_is_ignored() -> None:
         emitted = decoded(stream)
 
         assert next(event.id for event in emitted if isinstance(event, events.Start)) == "msg_1"
-        assert not any(isinstance(event, events.Named) for event in emitted)
+        assert not any(isinstance(event, events.StartUpdate) for event in emitted)
 
 
 def test_overlapping_blocks_are_kept_apart() -> None:
@@ -402,12 +402,12 @@ def test_recorded_streams_are_written_as_the_whole_answer(entry: Entry) -> None:
 def early(emitted: Iterable[events.Event]) -> list[events.Event]:
     """Move tokens of calls and texts to the start of their part, as live streams do if the format has a field for them."""
     results = list(emitted)
-    tokens = {event.index: event.signature for event in results if isinstance(event, events.PartMeta) and event.signature}
+    tokens = {event.index: event.signature for event in results if isinstance(event, events.PartUpdate) and event.signature}
     for at, event in enumerate(results):
         if isinstance(event, events.PartStart) and event.index in tokens and not isinstance(event.part, ir.Reasoning | ir.Refusal):
             results[at] = events.PartStart(event.choice, event.index, replace(event.part, signature=tokens.pop(event.index)))
     return [
-        event for event in results if not (isinstance(event, events.PartMeta) and event.signature and event.index not in tokens)
+        event for event in results if not (isinstance(event, events.PartUpdate) and event.signature and event.index not in tokens)
     ]
 
 
@@ -443,7 +443,7 @@ TOKEN = ir.Signature(issuer="generate_content", kind="thought", token="dG9r")
 
 
 def answered(*parts: events.Event) -> list[events.Event]:
-    return [events.Start("msg_1", "m"), *parts, events.Finished(0, ir.Finish("stop")), events.End()]
+    return [events.Start("msg_1", "m"), *parts, events.ChoiceEnd(0, ir.Finish("stop")), events.End()]
 
 
 def contents(stream: list[JsonObject]) -> list[JsonObject]:
@@ -528,7 +528,7 @@ def test_citations_are_emitted_after_their_text() -> None:
     emitted = answered(
         events.PartStart(0, 0, ir.Text("")),
         events.Delta(0, 0, "bc"),
-        *(events.PartMeta(0, 0, citation=each) for each in (CITED, other)),
+        *(events.PartUpdate(0, 0, citation=each) for each in (CITED, other)),
         events.PartEnd(0, 0),
     )
 
@@ -541,7 +541,7 @@ def test_a_token_after_its_text_is_carried_in_a_separate_block(carry: bool) -> N
     emitted = answered(
         events.PartStart(0, 0, ir.Text("")),
         events.Delta(0, 0, "a"),
-        events.PartMeta(0, 0, signature=TOKEN),
+        events.PartUpdate(0, 0, signature=TOKEN),
         events.PartEnd(0, 0),
         events.PartStart(0, 1, ir.ToolCall("c", "f", "{}")),
         events.PartEnd(0, 1),
@@ -566,7 +566,7 @@ def test_the_first_of_several_choices_is_written() -> None:
         for event in (
             events.PartStart(choice, 0, ir.Text(f"c{choice}")),
             events.PartEnd(choice, 0),
-            events.Finished(choice, ir.Finish("length" if choice else "stop")),
+            events.ChoiceEnd(choice, ir.Finish("length" if choice else "stop")),
         )
     ]
 

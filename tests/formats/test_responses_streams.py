@@ -81,7 +81,7 @@ def _unfold(answer: ir.Response) -> list[events.Event]:
     """Replay an answer as a live stream: the token of a part other than reasoning is known before its deltas."""
     decoded = events_of_response(answer)
     starts = {(each.choice, each.index): each for each in decoded if isinstance(each, events.PartStart)}
-    items = [each for each in decoded if isinstance(each, events.PartMeta) and each.signature]
+    items = [each for each in decoded if isinstance(each, events.PartUpdate) and each.signature]
     for each in items:
         if isinstance(starts[each.choice, each.index].part, ir.Reasoning):
             continue
@@ -193,7 +193,7 @@ def test_a_stream_cut_before_its_last_event_has_no_end(entry: Entry) -> None:
 
     for end in range(0, last, max(1, last // 25)):
         decoded = _decode([*emitted[:end], DONE])
-        assert not any(isinstance(each, events.End | events.Failed | events.Finished) for each in decoded)
+        assert not any(isinstance(each, events.End | events.Failed | events.ChoiceEnd) for each in decoded)
 
 
 @pytest.mark.parametrize("entry", RECORDED, ids=lambda entry: entry.id)
@@ -354,7 +354,7 @@ def test_deltas_of_parallel_calls_may_alternate() -> None:
     emitted: list[events.Event] = [events.Start("resp_1", "m")]
     emitted += [events.PartStart(0, index, ir.ToolCall(f"c{index}", "f", "")) for index in range(3)]
     emitted += [events.Delta(0, index, piece) for piece in ('{"a":', "1}") for index in (0, 2)]
-    emitted += [*(events.PartEnd(0, index) for index in range(3)), events.Finished(0, ir.Finish("tool_calls")), events.End()]
+    emitted += [*(events.PartEnd(0, index) for index in range(3)), events.ChoiceEnd(0, ir.Finish("tool_calls")), events.End()]
 
     last = check_grammar(_encode(emitted))[-1]["response"]
 

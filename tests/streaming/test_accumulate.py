@@ -68,11 +68,11 @@ def test_replayed_events_are_in_order(format: str) -> None:
             match event:
                 case events.PartStart():
                     opened.add((event.choice, event.index))
-                case events.Delta() | events.PartMeta():
+                case events.Delta() | events.PartUpdate():
                     assert (event.choice, event.index) in opened - closed
                 case events.PartEnd():
                     closed.add((event.choice, event.index))
-                case events.Finished():
+                case events.ChoiceEnd():
                     assert {each for each in opened if each[0] == event.choice} <= closed
 
 
@@ -86,7 +86,7 @@ def test_deltas_may_be_split_anywhere() -> None:
         for piece in pieces:
             collector.feed(events.Delta(0, 0, piece))
         collector.feed(events.PartEnd(0, 0))
-        collector.feed(events.Finished(0, ir.Finish("tool_calls")))
+        collector.feed(events.ChoiceEnd(0, ir.Finish("tool_calls")))
         return collector.response()
 
     assert collect(['{"a":', '"\ud83d\ude00"}']) == collect(list('{"a":"\ud83d\ude00"}'))

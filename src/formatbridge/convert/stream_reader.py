@@ -102,7 +102,9 @@ class StreamSource:
         self._ends_inside_event = self._ends_inside_event or ((is_break or self._parser.has_half_pair) and not self.is_over)
         new_events: list[events.Event] = []
         if self._ends_inside_event and not closes:
-            new_events += [event for event in self._pending() if isinstance(event, events.Start | events.UsageUpdate | events.Meta)]
+            new_events += [
+                event for event in self._pending() if isinstance(event, events.Start | events.UsageUpdate | events.FieldsUpdate)
+            ]
         elif self._parser.has_begun:
             self._feed_repeated()
             new_events += self._decoder.finish("end_of_bytes")

@@ -1,7 +1,7 @@
 """The canonical events of a stream: the start, parts that open, receive deltas and close, usage, the end, or a failure.
 
 Order: ``Start`` is first. A part opens, receives deltas, then closes. Parts are numbered per choice in the order in which they open;
-several may be open at once. ``Finished`` follows the end of every part of its choice. Exactly one of ``End`` and ``Failed`` is last.
+several may be open at once. ``ChoiceEnd`` follows the end of every part of its choice. Exactly one of ``End`` and ``Failed`` is last.
 Accumulating the events of a stream gives the ``ir.Response`` of the whole answer.
 """
 
@@ -26,7 +26,7 @@ class Start:
 
 
 @dataclass(slots=True)
-class Named:
+class StartUpdate:
     """Fields of the answer that its start lacked; None: unchanged. Encoders ignore them, because they have already written the start."""
 
     id: str | None = None
@@ -61,7 +61,7 @@ class Delta:
 
 
 @dataclass(slots=True)
-class PartMeta:
+class PartUpdate:
     """An addition to a part other than its text: a signature, a citation, or a transcript.
 
     ``extra``: unmodelled fields of a part that never closes; for one that closes they are on its ``PartEnd``.
@@ -76,7 +76,7 @@ class PartMeta:
 
 
 @dataclass(slots=True)
-class Cited:
+class CitationUpdate:
     """A citation that arrives after the texts of its choice have closed; its span identifies the text."""
 
     choice: int
@@ -84,7 +84,7 @@ class Cited:
 
 
 @dataclass(slots=True)
-class Signed:
+class SignatureUpdate:
     """A signature that arrives after its reasoning part has closed."""
 
     choice: int
@@ -103,7 +103,7 @@ class PartEnd:
 
 
 @dataclass(slots=True)
-class Finished:
+class ChoiceEnd:
     """A choice ends; all its parts are closed."""
 
     choice: int
@@ -118,7 +118,7 @@ class UsageUpdate:
 
 
 @dataclass(slots=True)
-class Meta:
+class FieldsUpdate:
     """Unmodelled fields of the answer, or of one ``choice``: the ``extra`` of ``ir.Response`` or ``ir.Choice``."""
 
     extra: JsonObject
@@ -137,8 +137,7 @@ class End:
     """The answer is complete; nothing follows."""
 
 
-Event = Start | Named | PartStart | Delta | PartMeta | Cited | Signed | PartEnd | Finished | UsageUpdate | Meta | Failed | End
-"""Every event of a stream."""
-
-PartEvent = PartStart | Delta | PartMeta | Cited | Signed | PartEnd | Finished
+PartEvent = PartStart | Delta | PartUpdate | CitationUpdate | SignatureUpdate | PartEnd | ChoiceEnd
 """The events of one choice."""
+Event = Start | StartUpdate | PartEvent | UsageUpdate | FieldsUpdate | Failed | End
+"""Every event of a stream."""

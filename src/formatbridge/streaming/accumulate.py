@@ -126,9 +126,9 @@ class Collector:
     def _has_place(self, event: events.Event) -> bool:
         """Return whether the part of an event has begun. It has not if the event that begins it was not read completely."""
         match event:
-            case events.Delta() | events.PartMeta() | events.PartEnd():
+            case events.Delta() | events.PartUpdate() | events.PartEnd():
                 return event.choice in self._choices and event.index in self._choices[event.choice].parts
-            case events.Cited():
+            case events.CitationUpdate():
                 parts = self._choices[event.choice].parts.values() if event.choice in self._choices else ()
                 return any(isinstance(part.part, ir.Text) for part in parts)
         return True
@@ -200,7 +200,7 @@ class Collector:
         for index, choice in self._choices.items() if self._choices else ((0, _Choice()),):
             result += [events.PartEnd(index, number) for number, part in choice.parts.items() if part.is_open]
             if choice.finish is None:
-                result.append(events.Finished(index, ir.Finish("length")))
+                result.append(events.ChoiceEnd(index, ir.Finish("length")))
         return result
 
     def _place(self, at: int) -> str:
@@ -226,7 +226,7 @@ class Collector:
         if event.logprobs:
             choice.tokens(part.part).extend(event.logprobs)
 
-    def _extend(self, event: events.PartMeta) -> None:
+    def _extend(self, event: events.PartUpdate) -> None:
         part = self._choices[event.choice].parts[event.index]
         if event.signature:
             part.signature = event.signature
@@ -238,10 +238,10 @@ class Collector:
             part.transcript.append(event.transcript)
         part.add(event.extra)
 
-    def _cite(self, event: events.Cited) -> None:
+    def _cite(self, event: events.CitationUpdate) -> None:
         self._choice(event.choice).cited.append(event.citation)
 
-    def _sign(self, event: events.Signed) -> None:
+    def _sign(self, event: events.SignatureUpdate) -> None:
         self._choices[event.choice].parts[event.index].signature = event.signature
 
     def _close(self, event: events.PartEnd) -> None:
@@ -253,7 +253,7 @@ class Collector:
             part.pieces, part.citations, part.transcript, part.signature = [], None, None, None
         part.add(event.extra)
 
-    def _finish_choice(self, event: events.Finished) -> None:
+    def _finish_choice(self, event: events.ChoiceEnd) -> None:
         self._choice(event.choice).finish = event.finish
 
     # Events of the whole answer.
@@ -261,7 +261,7 @@ class Collector:
     def _begin(self, event: events.Start) -> None:
         self._start, self._usage = event, event.usage
 
-    def _name(self, event: events.Named) -> None:
+    def _name(self, event: events.StartUpdate) -> None:
         names = {name: value for name in ("id", "model", "created") if (value := getattr(event, name)) is not None}
         self._start = replace(self._start, **names)
         self._fields_after_start = (*self._fields_after_start, *names)
@@ -269,7 +269,7 @@ class Collector:
     def _count(self, event: events.UsageUpdate) -> None:
         self._usage = event.usage
 
-    def _add(self, event: events.Meta) -> None:
+    def _add(self, event: events.FieldsUpdate) -> None:
         if event.choice is None:
             self._extra |= event.extra
         else:
@@ -284,16 +284,16 @@ class Collector:
 
 _METHODS: dict[type[events.Event], Callable[[Collector, Any], None]] = {
     events.Start: Collector._begin,
-    events.Named: Collector._name,
+    events.StartUpdate: Collector._name,
     events.PartStart: Collector._open,
     events.Delta: Collector._append,
-    events.PartMeta: Collector._extend,
-    events.Cited: Collector._cite,
-    events.Signed: Collector._sign,
+    events.PartUpdate: Collector._extend,
+    events.CitationUpdate: Collector._cite,
+    events.SignatureUpdate: Collector._sign,
     events.PartEnd: Collector._close,
-    events.Finished: Collector._finish_choice,
+    events.ChoiceEnd: Collector._finish_choice,
     events.UsageUpdate: Collector._count,
-    events.Meta: Collector._add,
+    events.FieldsUpdate: Collector._add,
     events.Failed: Collector._fail,
     events.End: Collector._end,
 }

@@ -26,7 +26,7 @@ _FIELDS_AFTER_TEXT: Mapping[type[ir.Part], tuple[str, ...]] = {
     ir.Reasoning: ("signature",),
     ir.Media: ("transcript",),
 }
-"""Kind of part to the fields that ``PartMeta`` sets after its text."""
+"""Kind of part to the fields that ``PartUpdate`` sets after its text."""
 
 _Part = TypeVar("_Part", bound=ir.Part)
 
@@ -47,9 +47,9 @@ def events_of_response(response: ir.Response) -> list[events.Event]:
         if left := tokens.get(ir.Text):
             _add_logprobs(choice, left, result)
         if choice.extra:
-            result.append(events.Meta(choice.extra, choice.index))
+            result.append(events.FieldsUpdate(choice.extra, choice.index))
         if choice.finish or not response.error:  # an answer with an error has no other end
-            result.append(events.Finished(choice.index, choice.finish or ir.Finish(reason="stop")))
+            result.append(events.ChoiceEnd(choice.index, choice.finish or ir.Finish(reason="stop")))
     if response.usage:
         result.append(events.UsageUpdate(response.usage))
     result.append(events.Failed(response.error) if response.error else events.End())
@@ -92,9 +92,9 @@ def unfold(
     if text:
         result.append(events.Delta(choice, index, text, logprobs))
     if values:
-        result += [events.PartMeta(choice, index, citation=citation) for citation in values.pop("citations", ())]
+        result += [events.PartUpdate(choice, index, citation=citation) for citation in values.pop("citations", ())]
     if values:
-        result.append(events.PartMeta(choice, index, **values))
+        result.append(events.PartUpdate(choice, index, **values))
     result.append(events.PartEnd(choice, index))
     return result
 

@@ -144,13 +144,13 @@ class StreamDecoder:
             )
             if finish.stop_sequence is not None:
                 choice.stop = None  # the finish has it
-            out.append(events.Finished(choice.index, finish))
+            out.append(events.ChoiceEnd(choice.index, finish))
         out += [*self._metadata(), events.End()]
 
     def _metadata(self) -> list[events.Event]:
         """Return the unmodelled fields and the usage of the response that have come."""
         fields = [(choice.unmodelled_fields(), choice.index) for choice in self._choices.values()]
-        out: list[events.Event] = [events.Meta(extra, index) for extra, index in [*fields, (self._extra, None)] if extra]
+        out: list[events.Event] = [events.FieldsUpdate(extra, index) for extra, index in [*fields, (self._extra, None)] if extra]
         return out + self._usage
 
     def _close_text(self, choice: Choice, out: list[events.Event]) -> None:
@@ -295,7 +295,7 @@ class StreamDecoder:
         if raw.get("data"):
             out.append(events.Delta(choice.index, number, raw["data"]))
         if raw.get("transcript"):
-            out.append(events.PartMeta(choice.index, number, transcript=raw["transcript"]))
+            out.append(events.PartUpdate(choice.index, number, transcript=raw["transcript"]))
 
     def _feed_logprobs(self, choice: Choice, raw: JsonObject, out: list[events.Event]) -> None:
         """Emit the log probabilities of a text or a refusal, in the delta of their text if there is one."""
@@ -348,7 +348,7 @@ class StreamDecoder:
         texts, opened = choice.reasoning, choice.parts[choice.open[1]] if choice.open is not None else None
         signed = texts.signed_part(index, part, choice.open[1] if choice.open is not None else None)
         if signed is not None and part.signature:
-            out.append(events.Signed(choice.index, signed, part.signature))
+            out.append(events.SignatureUpdate(choice.index, signed, part.signature))
             choice.keep_item_extra(part.src, part.extra or {})
             return
         is_new = part.id is None or not isinstance(opened, ir.Reasoning) or opened.id != part.id
@@ -371,7 +371,7 @@ class StreamDecoder:
         if text:
             out.append(events.Delta(choice.index, number, text))
         if part.signature is not None:
-            out.append(events.PartMeta(choice.index, number, signature=part.signature))
+            out.append(events.PartUpdate(choice.index, number, signature=part.signature))
         if part.signature is not None or is_repeated:
             opened = choice.parts[number]  # a detail with the whole text may bring its id
             is_unchanged = isinstance(opened, ir.Reasoning) and (opened.id, opened.summary) == (part.id, part.summary)
@@ -406,7 +406,7 @@ class StreamDecoder:
         if number is None and token is not None:
             decoder.keep_unclear(block)
         elif number is not None and token is not None:
-            event = events.PartMeta if number == choice.open_reasoning else events.Signed
+            event = events.PartUpdate if number == choice.open_reasoning else events.SignatureUpdate
             out.append(event(choice.index, number, signature=token))
         if block.is_new or (number is not None and number == choice.open_reasoning):
             choice.close_part(out)
@@ -435,7 +435,7 @@ class StreamDecoder:
         signature, _ = decode_extra_content(raw, f"/choices/{choice.index}/message/tool_calls/{slot}")
         # The signature of a call may come in a delta after its arguments (fixture tools_signature).
         if signature is not None:
-            out.append(events.PartMeta(choice.index, number, signature=signature))
+            out.append(events.PartUpdate(choice.index, number, signature=signature))
 
     def _open_call(self, choice: Choice, calls: StreamedCalls, slot: int, out: list[events.Event]) -> None:
         state = calls.pending.pop(slot)

@@ -216,7 +216,7 @@ class StreamEncoder:
         choice.reasoning[event.index].append(event.text)
         return self._encode_chunk(event.choice, {"reasoning_content": "\n\n"}) if is_next else b""
 
-    def _add_meta(self, event: events.PartMeta) -> bytes:
+    def _add_meta(self, event: events.PartUpdate) -> bytes:
         choice = self._choices[event.choice]
         part = choice.parts[event.index]
         if event.citation:
@@ -236,7 +236,7 @@ class StreamEncoder:
             return b""
         return self._encode_whole_part(choice, event.choice, part)
 
-    def _add_citation(self, event: events.Cited) -> bytes:
+    def _add_citation(self, event: events.CitationUpdate) -> bytes:
         self._choices[event.choice].citations.append(event.citation)
         return b""
 
@@ -269,7 +269,7 @@ class StreamEncoder:
         choice.ended = None if token or not whole.text else (event.index, whole)
         return out
 
-    def _sign(self, event: events.Signed) -> bytes:
+    def _sign(self, event: events.SignatureUpdate) -> bytes:
         """Encode the token of reasoning that has ended, if no other detail was sent since. Its id joins both when they are decoded."""
         choice = self._choices[event.choice]
         if not is_carried(event.signature, "chat_completions", self._options):
@@ -336,7 +336,7 @@ class StreamEncoder:
         transcript = {"transcript": part.transcript} if part.transcript else {}
         return self._encode_chunk(index, {"audio": whole | {"data": data} if is_first else {"data": data} | transcript})
 
-    def _finish_choice(self, event: events.Finished) -> bytes:
+    def _finish_choice(self, event: events.ChoiceEnd) -> bytes:
         choice, out = self._open_choice(event.choice)
         # A blocked answer has no refusal of the model. Its explanation becomes the refusal, as in a whole response.
         if event.finish.message is not None:
@@ -359,11 +359,11 @@ _METHODS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {
     events.Start: StreamEncoder._begin,
     events.PartStart: StreamEncoder._start_part,
     events.Delta: StreamEncoder._add_delta,
-    events.PartMeta: StreamEncoder._add_meta,
-    events.Cited: StreamEncoder._add_citation,
-    events.Signed: StreamEncoder._sign,
+    events.PartUpdate: StreamEncoder._add_meta,
+    events.CitationUpdate: StreamEncoder._add_citation,
+    events.SignatureUpdate: StreamEncoder._sign,
     events.PartEnd: StreamEncoder._end_part,
-    events.Finished: StreamEncoder._finish_choice,
+    events.ChoiceEnd: StreamEncoder._finish_choice,
     events.UsageUpdate: StreamEncoder._note_usage,
     events.Failed: StreamEncoder._fail,
     events.End: StreamEncoder._end,

@@ -267,7 +267,7 @@ class Choice:
         self._append(part)
         out.append(events.PartStart(self.index, number, part))
         if self.citations and isinstance(part, ir.Text):
-            out += [events.PartMeta(self.index, number, citation=citation) for citation in self.citations]
+            out += [events.PartUpdate(self.index, number, citation=citation) for citation in self.citations]
             self.citations = None
         return number
 
@@ -345,9 +345,9 @@ class Choice:
     def add_citations(self, citations: list[ir.Citation], out: list[events.Event]) -> None:
         """Add citations to the open text, or to closed texts. Before any text, keep them for the first text."""
         if self.open is not None and isinstance(self.parts[self.open[1]], ir.Text):
-            out += [events.PartMeta(self.index, self.open[1], citation=citation) for citation in citations]
+            out += [events.PartUpdate(self.index, self.open[1], citation=citation) for citation in citations]
         elif self.has_text:
-            out += [events.Cited(self.index, citation) for citation in citations]
+            out += [events.CitationUpdate(self.index, citation) for citation in citations]
         else:
             self.citations = self.citations or []
             self.citations += citations
@@ -369,7 +369,7 @@ class Choice:
                 parts.append(replace(call, arguments="".join(state.pieces), extra=extra))
         if self.pending_signature is not None:
             parts.append(ir.Text("", self.pending_signature.src, signature=self.pending_signature))
-        out: list[events.Event] = [events.PartMeta(self.index, at, extra=extra) for at, extra in extras.items() if extra]
+        out: list[events.Event] = [events.PartUpdate(self.index, at, extra=extra) for at, extra in extras.items() if extra]
         for number, part in enumerate(parts, len(self.parts)):
             out += unfold(self.index, number, part)[:-1]
         return out

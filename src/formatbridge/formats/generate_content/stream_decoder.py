@@ -117,7 +117,7 @@ class StreamDecoder:
         for _, choice in sorted(self._choices.items()):
             self._end_choice(choice, out)
         if not self._choices:
-            out.append(events.Finished(0, decode_blocked(self._feedback)))
+            out.append(events.ChoiceEnd(0, decode_blocked(self._feedback)))
         if self._feedback:
             self._extra |= self._feedback_fields() or {}
         out += [*self._metadata(), events.End()]
@@ -127,15 +127,15 @@ class StreamDecoder:
         out = [] if self._pending_start is None else [self._pending_start]
         held_back = [event for _, choice in sorted(self._choices.items()) for event in choice.pending_events()]
         feedback = self._feedback_fields()
-        return [*out, *self._metadata(), *held_back, *([events.Meta(feedback)] if feedback else [])]
+        return [*out, *self._metadata(), *held_back, *([events.FieldsUpdate(feedback)] if feedback else [])]
 
     def _metadata(self) -> list[events.Event]:
         """Return the fields and the usage of the response that are known."""
         out: list[events.Event] = [
-            events.Meta(choice.extra, index) for index, choice in sorted(self._choices.items()) if choice.extra
+            events.FieldsUpdate(choice.extra, index) for index, choice in sorted(self._choices.items()) if choice.extra
         ]
         if self._extra:
-            out.append(events.Meta(self._extra))
+            out.append(events.FieldsUpdate(self._extra))
         if self._usage:
             out.append(events.UsageUpdate(decode_usage(self._usage, "/usageMetadata")))
         return out
@@ -251,7 +251,7 @@ class StreamDecoder:
         if signature is None and not part.extra:
             self._add_text(choice, type(part), part.text, out)
         elif has_only_token and signs_earlier_reasoning(signature) and choice.open is not None and choice.open[0] is kind:
-            out.append(events.PartMeta(choice.index, choice.open[1], signature=signature))
+            out.append(events.PartUpdate(choice.index, choice.open[1], signature=signature))
             self._close_text(choice, out)
             choice.unsigned = None
         elif (
@@ -261,7 +261,7 @@ class StreamDecoder:
             and kind is ir.Reasoning
             and choice.unsigned is not None
         ):
-            out.append(events.Signed(choice.index, choice.unsigned, signature))
+            out.append(events.SignatureUpdate(choice.index, choice.unsigned, signature))
             choice.unsigned = None
         else:
             self._add_whole_part(choice, part, out)
@@ -271,11 +271,11 @@ class StreamDecoder:
         signature, part.signature = part.signature, None
         assert signature is not None
         if signs_earlier_reasoning(signature) and choice.open is not None and choice.open[0] is ir.Reasoning:
-            out.append(events.PartMeta(choice.index, choice.open[1], signature=signature))
+            out.append(events.PartUpdate(choice.index, choice.open[1], signature=signature))
             self._close_text(choice, out)
             choice.unsigned = None
         elif signs_earlier_reasoning(signature) and choice.unsigned is not None:
-            out.append(events.Signed(choice.index, choice.unsigned, signature))
+            out.append(events.SignatureUpdate(choice.index, choice.unsigned, signature))
             choice.unsigned = None
         else:
             self._add_whole_part(choice, ir.Reasoning("", signature.src, signature), out)
@@ -385,4 +385,4 @@ class StreamDecoder:
         finish = decode_finish(choice.finish, choice.has_calls, choice.src) if is_ended else decode_blocked(self._feedback)
         if extra:
             choice.extra |= extra
-        out.append(events.Finished(choice.index, finish))
+        out.append(events.ChoiceEnd(choice.index, finish))

@@ -315,7 +315,7 @@ class StreamEncoder:
         parts = choice.take_sendable(_encode_piece(state, event.text)) if is_written else []
         return self._encode_event(event.choice, parts, {"logprobsResult": encode_logprobs(event.logprobs or [], null_ledger())})
 
-    def _add_meta(self, event: events.PartMeta) -> bytes:
+    def _add_meta(self, event: events.PartUpdate) -> bytes:
         """Store fields of a part for its end."""
         fields = self._choices[event.choice].parts[event.index].fields
         if event.signature:
@@ -326,12 +326,12 @@ class StreamEncoder:
             fields.setdefault("transcript", []).append(event.transcript)
         return b""
 
-    def _add_citation(self, event: events.Cited) -> bytes:
+    def _add_citation(self, event: events.CitationUpdate) -> bytes:
         """Store a citation whose text has ended."""
         self._choices[event.choice].cited.append(event.citation)
         return b""
 
-    def _sign(self, event: events.Signed) -> bytes:
+    def _sign(self, event: events.SignatureUpdate) -> bytes:
         """Encode the token of reasoning that has closed, if it would be decoded as such."""
         choice = self._choices[event.choice]
         reasoning = choice.order.reasoning(event.index)
@@ -394,7 +394,7 @@ class StreamEncoder:
         first, *others = _encode_parts([*choice.next_tokens, replace(part, **stub)], choice)
         return [first | {"text": ""}, *others] if "thoughtSignature" in first else others
 
-    def _finish_choice(self, event: events.Finished) -> bytes:
+    def _finish_choice(self, event: events.ChoiceEnd) -> bytes:
         """End a candidate; its finish reason is sent with the usage in the last event."""
         choice = self._choice(event.choice)
         sent = [] if choice.carried is None else [choice.carried]
@@ -499,11 +499,11 @@ _METHODS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {
     events.Start: StreamEncoder._begin,
     events.PartStart: StreamEncoder._start_part,
     events.Delta: StreamEncoder._add_delta,
-    events.PartMeta: StreamEncoder._add_meta,
-    events.Cited: StreamEncoder._add_citation,
-    events.Signed: StreamEncoder._sign,
+    events.PartUpdate: StreamEncoder._add_meta,
+    events.CitationUpdate: StreamEncoder._add_citation,
+    events.SignatureUpdate: StreamEncoder._sign,
     events.PartEnd: StreamEncoder._end_part,
-    events.Finished: StreamEncoder._finish_choice,
+    events.ChoiceEnd: StreamEncoder._finish_choice,
     events.UsageUpdate: StreamEncoder._note_usage,
     events.Failed: StreamEncoder._fail,
     events.End: StreamEncoder._end,

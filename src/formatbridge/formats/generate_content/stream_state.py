@@ -48,7 +48,7 @@ class Choice:
     @property
     def open_texts(self) -> list[int]:
         """The numbers of the visible texts that are open."""
-        # Only an open part accepts a citation. A closed text gets it as the event ``Cited``.
+        # Only an open part accepts a citation. A closed text gets it as the event ``CitationUpdate``.
         latest = self.open[1] if self.open is not None else None
         return [number for number in (self.before, latest) if number in self.texts and number is not None]
 
@@ -75,9 +75,9 @@ class Choice:
         for number, text in texts.items():
             for citation in text.citations or ():
                 if number in still_open:
-                    out.append(events.PartMeta(self.index, number, citation=citation))
+                    out.append(events.PartUpdate(self.index, number, citation=citation))
                 else:
-                    out.append(events.Cited(self.index, citation))
+                    out.append(events.CitationUpdate(self.index, citation))
         return extra
 
     def pending_events(self) -> list[events.Event]:
@@ -91,5 +91,5 @@ class Choice:
                 out.append(events.PartStart(self.index, number, ir.Text("", self.at)))
             out.append(events.Delta(self.index, number, "", [*self.tokens]))
         if extra := merge_extra(extra, self.partial.unread(self.place) if self.partial else None):
-            out.append(events.Meta(extra, self.index))
+            out.append(events.FieldsUpdate(extra, self.index))
         return out

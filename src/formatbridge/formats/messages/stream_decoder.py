@@ -170,7 +170,7 @@ class StreamDecoder:
         self.is_complete = True
         self._emit_start(out)
         self._blocks.end_all(out)
-        out.append(events.Finished(0, decode_finish(self._stop) or ir.Finish("stop")))
+        out.append(events.ChoiceEnd(0, decode_finish(self._stop) or ir.Finish("stop")))
         out += [*self._metadata(), events.End()]
 
     def _metadata(self) -> list[events.Event]:
@@ -179,7 +179,7 @@ class StreamDecoder:
         if self._usage is not None:
             out.append(events.UsageUpdate(decode_usage(self._usage, "/usage")))
         extra = {**self._extra.to_object(), **(read_extra(self._stop, _STOP) or {})}
-        return [*out, events.Meta(extra)] if extra else out
+        return [*out, events.FieldsUpdate(extra)] if extra else out
 
     def _fail(self, raw: JsonObject, out: list[events.Event]) -> None:
         self.is_complete = True
@@ -208,4 +208,4 @@ class StreamDecoder:
             self._pending_start = replace(self._pending_start, model=model)
         else:
             self._start = replace(self._start, model=model)
-            out.append(events.Named(model=model))
+            out.append(events.StartUpdate(model=model))

@@ -92,7 +92,7 @@ def _encode_event(name: str, body: JsonObject) -> bytes:
     return b"event: %b\ndata: %b\n\n" % (name.encode(), dumps(body))
 
 
-_PartEvent = events.PartStart | events.Delta | events.PartMeta | events.PartEnd
+_PartEvent = events.PartStart | events.Delta | events.PartUpdate | events.PartEnd
 
 _AFTER_TEXT = b"}}\n\n"
 _BEFORE_FREE_TEXT = dumps(wrap_text(""))[:-2].decode()
@@ -179,7 +179,7 @@ class StreamEncoder:
     def _encode_usage(self) -> JsonObject:
         return encode_usage(self._usage, null_ledger()) if self._usage else dict(NO_USAGE)
 
-    def _finish_choice(self, event: events.Finished) -> bytes:
+    def _finish_choice(self, event: events.ChoiceEnd) -> bytes:
         self._finish = event.finish
         return b""
 
@@ -221,11 +221,11 @@ class StreamEncoder:
             return self._encode_pending() if block is None else b""
         return b""
 
-    def _sign(self, event: events.Signed) -> bytes:
+    def _sign(self, event: events.SignatureUpdate) -> bytes:
         """Add a token to its reasoning, if that is pending."""
         pending = self._pending_parts.get(event.index)
         if pending is not None:
-            pending.insert(1, events.PartMeta(event.choice, event.index, signature=event.signature))
+            pending.insert(1, events.PartUpdate(event.choice, event.index, signature=event.signature))
         elif is_carried(event.signature, "messages", self._options):
             self._unsigned.append(event.signature)
         return b""
@@ -384,7 +384,7 @@ def _as_text(pending: list[_PartEvent]) -> list[_PartEvent]:
     if not isinstance(start, events.PartStart) or not isinstance(start.part, ir.Media):
         return pending
     whole = end.part if isinstance(end, events.PartEnd) and isinstance(end.part, ir.Media) else start.part
-    later = [event.transcript for event in pending if isinstance(event, events.PartMeta) and event.transcript]
+    later = [event.transcript for event in pending if isinstance(event, events.PartUpdate) and event.transcript]
     transcript = whole.transcript or "".join(later)
     if not transcript:
         return pending
@@ -396,10 +396,10 @@ _METHODS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {
     events.Start: StreamEncoder._begin,
     events.PartStart: StreamEncoder._take,
     events.Delta: StreamEncoder._take,
-    events.PartMeta: StreamEncoder._take,
-    events.Signed: StreamEncoder._sign,
+    events.PartUpdate: StreamEncoder._take,
+    events.SignatureUpdate: StreamEncoder._sign,
     events.PartEnd: StreamEncoder._take,
-    events.Finished: StreamEncoder._finish_choice,
+    events.ChoiceEnd: StreamEncoder._finish_choice,
     events.UsageUpdate: StreamEncoder._note_usage,
     events.Failed: StreamEncoder._fail,
     events.End: StreamEncoder._end,

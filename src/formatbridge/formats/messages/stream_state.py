@@ -160,7 +160,7 @@ class Blocks:
         block.number, self._part_count = self._part_count, self._part_count + 1
         out.append(events.PartStart(0, block.number, part))
         if block.token is not None:
-            out.append(events.PartMeta(0, block.number, signature=block.token))
+            out.append(events.PartUpdate(0, block.number, signature=block.token))
 
     def _flush_token(self, out: list[events.Event]) -> None:
         """Emit a kept token as a reasoning part, because the part that it belongs to never arrived."""
@@ -240,7 +240,7 @@ class Blocks:
     def _sign(self, block: _Block, token: ir.Signature, out: list[events.Event]) -> None:
         block.token = token
         if block.number is not None:
-            out.append(events.PartMeta(0, block.number, signature=token))
+            out.append(events.PartUpdate(0, block.number, signature=token))
         elif token.kind != "call":
             self._start_part(block, out)
 
@@ -287,7 +287,7 @@ class Blocks:
         self._count_latest()
         start = self._lengths.length_before(block.text_number)
         citations = [replace(citation, start=start, end=start + block.length) for citation in block.citations]
-        return [events.PartMeta(0, block.number or 0, citation=citation) for citation in citations]
+        return [events.PartUpdate(0, block.number or 0, citation=citation) for citation in citations]
 
     # Pending events.
 
@@ -318,7 +318,7 @@ class Blocks:
                 return [events.PartEnd(0, number, _decode_with_input(block), extra)]
             case "whole" if block.raw.get("type") == "compaction":
                 return [events.PartEnd(0, number, decode_block(block.raw, block.src), extra)]
-        return [*out, events.PartMeta(0, number, extra=extra)] if extra else out
+        return [*out, events.PartUpdate(0, number, extra=extra)] if extra else out
 
 
 def _decode_with_input(block: _Block) -> ir.Part:

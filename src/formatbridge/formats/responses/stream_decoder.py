@@ -267,14 +267,14 @@ class StreamDecoder:
         is_failure = raw.get("error") or raw["type"] == "response.failed"
         error = decode_error_event(raw) if is_failure and not body.get("error") else response.error
         if error is None:
-            self._emitter.out.append(events.Finished(0, finish))
+            self._emitter.out.append(events.ChoiceEnd(0, finish))
         if response.usage:
             self._emitter.out.append(events.UsageUpdate(response.usage))
         self._emit_end(events.Failed(error) if error else events.End(), response.extra)
 
     def _metadata(self, fields: JsonObject) -> list[events.Event]:
         """Return the unmodelled fields of the response; the usage is only in the last event."""
-        return [events.Meta(extra, choice) for extra, choice in ((self._extra, 0), (fields, None)) if extra]
+        return [events.FieldsUpdate(extra, choice) for extra, choice in ((self._extra, 0), (fields, None)) if extra]
 
     def _emit_end(self, end: events.Failed | events.End, extra: JsonObject | None = None) -> None:
         """Emit the unmodelled fields of the response, then its end."""
@@ -467,7 +467,7 @@ class StreamDecoder:
     def _emit_citations(self, slot: Slot, raw: JsonObject) -> None:
         for citation in decode_annotation_event(slot, raw, self._items.length):
             slot.citations.append(citation)
-            self._emitter.out.append(events.PartMeta(0, slot.number, citation=citation))
+            self._emitter.out.append(events.PartUpdate(0, slot.number, citation=citation))
         slot.annotations += 1
 
     def _add_reasoning(self, raw: JsonObject) -> None:

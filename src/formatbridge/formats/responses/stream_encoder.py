@@ -125,7 +125,7 @@ class StreamEncoder:
         response = ir.Response("responses", start.id, start.model, [choice], start.created, usage, error=error)
         return encode_response(response, null_ledger(), self._options, self._context)
 
-    def _finish_choice(self, event: events.Finished) -> None:
+    def _finish_choice(self, event: events.ChoiceEnd) -> None:
         if self._finish is not None:
             return
         self._finish = event.finish
@@ -231,7 +231,7 @@ class StreamEncoder:
         elif text:
             self._writer.add_text(open_text, text)
 
-    def _add_meta(self, event: events.PartMeta) -> None:
+    def _add_meta(self, event: events.PartUpdate) -> None:
         state = self._states.get(event.index)
         if state is None:
             return
@@ -390,7 +390,7 @@ class StreamEncoder:
 
     # Tokens of parts that have no field for them, or that are closed.
 
-    def _sign(self, event: events.Signed) -> None:
+    def _sign(self, event: events.SignatureUpdate) -> None:
         if is_carried(event.signature, "responses", self._options):
             self._writer.unsigned.append(event.signature)
 
@@ -416,10 +416,10 @@ _METHODS: dict[type[events.Event], Callable[[StreamEncoder, Any], None]] = {
     events.Start: StreamEncoder._begin,
     events.PartStart: StreamEncoder._start_part,
     events.Delta: StreamEncoder._add_delta,
-    events.PartMeta: StreamEncoder._add_meta,
-    events.Signed: StreamEncoder._sign,
+    events.PartUpdate: StreamEncoder._add_meta,
+    events.SignatureUpdate: StreamEncoder._sign,
     events.PartEnd: StreamEncoder._end_part,
-    events.Finished: StreamEncoder._finish_choice,
+    events.ChoiceEnd: StreamEncoder._finish_choice,
     events.UsageUpdate: StreamEncoder._note_usage,
     events.Failed: StreamEncoder._fail,
     events.End: StreamEncoder._end,

@@ -183,10 +183,10 @@ class PartEmitter:
             expected[text_field] = sent
         if isinstance(whole, ir.Text):
             new = _new_citations(whole.citations or [], slot.citations)
-            self.out += [events.PartMeta(0, slot.number, citation=citation) for citation in new]
+            self.out += [events.PartUpdate(0, slot.number, citation=citation) for citation in new]
             expected["citations"] = slot.citations + new or None
         if isinstance(whole, ir.Reasoning) and whole.signature:
-            self.out.append(events.PartMeta(0, slot.number, signature=whole.signature))
+            self.out.append(events.PartUpdate(0, slot.number, signature=whole.signature))
             expected["signature"] = whole.signature
         is_emitted = type(whole) is type(slot.part) and replace(slot.part, **expected) == whole
         self.out.append(events.PartEnd(0, slot.number, None if is_emitted else whole, whole.extra if is_emitted else None))
@@ -195,7 +195,7 @@ class PartEmitter:
         """Emit a part of a closed item: a token of emitted reasoning as such, any other part after all other parts."""
         # Some servers send the token of reasoning in the last event only (fixture reasoning_token_last).
         if isinstance(part, ir.Reasoning) and part.signature is not None and item.reasoning is not None:
-            self.out.append(events.Signed(0, item.reasoning, part.signature))
+            self.out.append(events.SignatureUpdate(0, item.reasoning, part.signature))
         else:
             self.complete(self.open(item, at, as_opened(part), place=_LAST_PLACE), part)
 
@@ -396,7 +396,7 @@ def pending_events(items: Items, emitter: PartEmitter, head: JsonObject) -> list
     for number, (place, part) in enumerate(new, emitter.count):
         out += _opening_events(number, place, part)
     fields = ((extra, 0), (read_extra(head, RESPONSE_FIELDS), None))
-    return [*out, *(events.Meta(each, choice) for each, choice in fields if each)]
+    return [*out, *(events.FieldsUpdate(each, choice) for each, choice in fields if each)]
 
 
 # Pending items.
@@ -476,12 +476,12 @@ def _waiting_citations(item: Item, slot: Slot, start: int) -> list[ir.Citation]:
 
 def _completion_events(slot: Slot, whole: ir.Part, citations: list[ir.Citation]) -> Iterator[events.Event]:
     """Yield the events that complete an open part. A text that is shorter than its deltas is ignored."""
-    yield from (events.PartMeta(0, slot.number, citation=citation) for citation in citations)
+    yield from (events.PartUpdate(0, slot.number, citation=citation) for citation in citations)
     tokens = _take_logprobs(whole)
     if tokens and not slot.tokens:
         yield events.Delta(0, slot.number, "", tokens)
     if type(whole) is not type(slot.part):
-        yield events.PartMeta(0, slot.number, extra=getattr(whole, "extra", None))
+        yield events.PartUpdate(0, slot.number, extra=getattr(whole, "extra", None))
         return
     sent, known = "".join(slot.pieces), [*slot.citations, *citations]
     more: dict[str, Any] = {}

@@ -152,7 +152,7 @@ def fill_missing_head(
     """
     if known.id and known.model and known.created:
         return known
-    named = events.Named(
+    named = events.StartUpdate(
         id=None if known.id else id or None,
         model=None if known.model else model or None,
         created=None if known.created else created or None,

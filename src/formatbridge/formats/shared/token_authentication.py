@@ -44,9 +44,9 @@ def _checked_event(event: events.Event, key: bytes) -> events.Event | None:
             part = _checked(event.part, key, None)
             return event if part is event.part else replace(event, part=part)
         # The next two events have a token that was sent after its part, or next to it.
-        case events.Signed(signature=signature) if not _seals(signature, key):
+        case events.SignatureUpdate(signature=signature) if not _seals(signature, key):
             return None
-        case events.PartMeta(signature=ir.Signature() as signature) if not _seals(signature, key):
+        case events.PartUpdate(signature=ir.Signature() as signature) if not _seals(signature, key):
             bare = replace(event, signature=None)
             return bare if bare.citation or bare.transcript or bare.extra else None
     return event
