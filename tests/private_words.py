@@ -50,7 +50,8 @@ IN_IDENTIFIERS = {
 
 EXEMPT_PHRASES = (
     r"\bso far\b|\bnot found\b|\bplain[ -]text\b|\btext/plain\b",  # HTTP
-    r"\bdeclaration found\b",  # the error of Google's server for a repeated function
+    # Errors of vendors, the last without its code spans.
+    r"\bdeclaration found\b|\bcall found for\b|\boutput found for\b|\bids were found without\b|\bunexpected\s+found in\b",
     r"\bthought signatures?\b|\bthought summar(?:y|ies)\b|\bcalls thoughts\b|\bthought_signature\b",  # Google's documentation
 )
 EXEMPT_IDENTIFIERS = re.compile(

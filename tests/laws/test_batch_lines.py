@@ -216,7 +216,7 @@ def _rejections(source: fb.Format, target: fb.Format, *, is_recorded: bool) -> I
             yield f"{sample}: {_id(line)}"
         body = line.get("body") or line.get("params") or line["request"]
         for rule, failure in broken_rules(target, body, Facts(model=result.model)):
-            if is_omission(rule.name, sample.body, result.losses):
+            if is_omission(rule.name, sample, result.losses):
                 continue
             yield f"{sample}: {rule.name}: {failure.message[:120]}"
 

@@ -56,7 +56,7 @@ def _refused(samples: tuple[Sample, ...], name: str, target: Any) -> Iterator[st
         except fb.InvalidPayloadError:
             continue
         for rule, failure in broken_rules(target, converted.body, Facts(model=converted.model), name):
-            if is_omission(rule.name, sample.body, converted.losses):
+            if is_omission(rule.name, sample, converted.losses):
                 continue
             is_unmodelled = sample.format == target and (rule.name == "part_type" or any(name in sample.id for name in _UNKNOWN))
             if not is_unmodelled and (sample.format != target or rule in SERVER_RULES[name][target]):

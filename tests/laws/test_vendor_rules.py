@@ -358,7 +358,7 @@ def refused(samples: Iterable[Sample], target: Any) -> list[str]:
             continue
         assert isinstance(converted, fb.ConvertedRequest)
         for rule, failure in broken_rules(target, converted.body, Facts(model=converted.model)):
-            if vendor_rules.is_omission(rule.name, sample.body, converted.losses):
+            if vendor_rules.is_omission(rule.name, sample, converted.losses):
                 continue
             problems.append(f"{sample}: {rule.name}: {failure.message[:120]}")
     return problems

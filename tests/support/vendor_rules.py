@@ -10,6 +10,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from formatbridge import Loss
+from formatbridge.testing.vendor_rules import Facts
+from formatbridge.testing.vendor_rules import broken_rules as server_rules
+from tests.support.laws import Sample
 
 JsonObject = dict[str, Any]
 Rules = dict[str, Callable[[JsonObject], bool]]
@@ -188,11 +191,25 @@ _RULES = {
 }
 
 
-def is_omission(rule: str, body: JsonObject, losses: Iterable[Loss]) -> bool:
+_PAIRS = frozenset({"unanswered_call", "orphan_result"})
+
+
+def is_omission(rule: str, sample: Sample, losses: Iterable[Loss]) -> bool:
     """Return whether a converted request breaks a rule because of what the request of the caller lacks.
 
     Some servers have the model in the URL. A request without a turn that the target can hold is reported as ``no_turns``, as impossible.
+    A call without a result, or a result without its call, stays as the caller sent it.
     """
     if rule == "no_model":
-        return not body.get("model")
+        return not sample.body.get("model")
+    if rule in _PAIRS:
+        return _lacks_a_call_or_a_result(sample)
     return rule in ("no_messages", "no_input", "no_contents") and "no_turns" in {loss.code for loss in losses}
+
+
+def _lacks_a_call_or_a_result(sample: Sample) -> bool:
+    """Return whether the vendor of the caller's format rejects the request for the same reason. Gemini has no such rule."""
+    if sample.format == "generate_content":
+        return any("functionCall" in part for part in sample.body["contents"][-1]["parts"])
+    format: Any = sample.format
+    return not _PAIRS.isdisjoint(rule.name for rule, _ in server_rules(format, sample.body, Facts()))

@@ -84,7 +84,26 @@ DEFERRED = {
     "strict": False,
     "defer_loading": True,
 }
+_CHAT_CALL = {"role": "assistant", "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}
+_CHAT_RESULT = {"role": "tool", "tool_call_id": "c1", "content": "12:00"}
+_MESSAGES_CALL = {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "f", "input": {}}]}
+_MESSAGES_RESULT = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "12:00"}]}
+_RESPONSES_CALL = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}
+_RESPONSES_RESULT = {"type": "function_call_output", "call_id": "c1", "output": "12:00"}
+_USER = {"role": "user", "content": "hi"}
+
 REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
+    ("chat_completions", "unanswered_call", {"messages": [_USER, _CHAT_CALL, _USER]}, 400,
+     "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'."),
+    ("chat_completions", "orphan_result", {"messages": [_USER, _CHAT_CALL, _CHAT_RESULT, _USER, _CHAT_RESULT]}, 400,
+     "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."),
+    ("messages", "unanswered_call", {"messages": [_USER, _MESSAGES_CALL, _USER, _MESSAGES_RESULT]}, 400,
+     "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: c1."),
+    ("messages", "orphan_result", {"messages": [_MESSAGES_RESULT]}, 400,
+     "messages.0.content.0: unexpected `tool_use_id` found in `tool_result` blocks: c1."),
+    ("responses", "unanswered_call", {"input": [_USER, _RESPONSES_CALL]}, 400, "No tool output found for function call c1."),
+    ("responses", "orphan_result", {"input": [_RESPONSES_RESULT, _RESPONSES_CALL]}, 400,
+     "No tool call found for function call output with call_id c1."),
     ("chat_completions", "no_model", {"model": ""}, 400, "you must provide a model parameter"),
     ("chat_completions", "no_messages", {"messages": []}, 400, "Invalid 'messages': empty array."),
     ("messages", "no_model", {"model": ""}, 400, "model: String should have at least 1 character"),
@@ -188,6 +207,12 @@ REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
     ("generate_content", "labels", {"labels": {"team": "a"}}, 400, 'Unknown name "labels": Cannot find field.'),
 ]  # fmt: skip
 ACCEPTED: list[tuple[str, str, dict[str, Any]]] = [
+    ("chat_completions", "unanswered_call", {"messages": [_USER, _CHAT_CALL, _CHAT_RESULT]}),
+    ("chat_completions", "orphan_result", {"messages": [_USER, _CHAT_CALL, _CHAT_RESULT, _USER, _CHAT_CALL, _CHAT_RESULT]}),
+    ("messages", "unanswered_call", {"messages": [_USER, _MESSAGES_CALL, _MESSAGES_RESULT]}),
+    ("messages", "orphan_result", {"messages": [_USER, _MESSAGES_CALL, _MESSAGES_RESULT, _USER]}),
+    ("responses", "unanswered_call", {"input": [_RESPONSES_CALL, _USER, _RESPONSES_RESULT]}),
+    ("responses", "orphan_result", {"input": [_RESPONSES_CALL, _RESPONSES_RESULT, _USER]}),
     ("chat_completions", "no_model", {"model": "any"}),
     ("chat_completions", "no_messages", {"messages": [{"role": "user", "content": ""}]}),
     ("messages", "no_model", {"model": "any"}),

@@ -72,7 +72,8 @@ def encode_message(message: ir.Message, items: list[JsonObject], ids: ItemIds, l
     for part in message.parts:
         if type(part) is ir.ToolResult:
             ids.note_result(part, len(items))
-            items.append(encode_result(part, losses, is_custom=part.kind == "custom" or part.call_id in ids.custom_calls))
+            of_call = ids.kinds.get(part.call_id)
+            items.append(encode_result(part, losses, of_call or ("custom" if part.kind == "custom" else "function")))
         else:
             content_parts.append(part)
     content = encode_content(content_parts, losses) if content_parts else ""

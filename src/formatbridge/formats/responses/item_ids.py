@@ -10,10 +10,10 @@ class ItemIds:
     """Generates item ids and notes them as additions. It also notes generated call ids.
 
     ``list_path``: JSON pointer of the list of items. ``stem``: the part of each id that names the response; empty in a request, where ids
-    are counted. ``custom_calls``: the ids of the custom tool calls, whose results have another type.
+    are counted. ``kinds``: the ids of calls to their kinds, whose results have another type than those of functions.
     """
 
-    __slots__ = ("_count", "_generated", "_list_path", "_losses", "_stem", "custom_calls")
+    __slots__ = ("_count", "_generated", "_list_path", "_losses", "_stem", "kinds")
 
     def __init__(self, list_path: str, stem: str, losses: Ledger) -> None:
         self._list_path = list_path
@@ -21,7 +21,7 @@ class ItemIds:
         self._losses = losses
         self._count = 0
         self._generated: set[str] = set()
-        self.custom_calls: set[str] = set()
+        self.kinds: dict[str, str] = {}
 
     def generate(self, prefix: str, index: int) -> str:
         """Return an id for the item at ``index`` of the target list, and note it as an addition."""
@@ -35,10 +35,10 @@ class ItemIds:
         return item_id
 
     def note_call(self, call: ir.ToolCall, index: int) -> None:
-        """Note the generated id of the call at ``index``, and whether it is a custom tool call."""
+        """Note the generated id of the call at ``index``, and its kind."""
         # A result has the type of its call. Other formats have one type of result only.
-        if call.kind == "custom":
-            self.custom_calls.add(call.id)
+        if call.kind != "function":
+            self.kinds[call.id] = call.kind
         if call.has_generated_id:
             self._generated.add(call.id)
             self._losses.added(f"{self._list_path}/{index}/call_id", call.id)

@@ -178,8 +178,7 @@ def _encode_messages(request: ir.Request, body: JsonObject, losses: Ledger, opti
         if message.effort:
             items.append({"type": "configuration_update", "reasoning": {"effort": message.effort}})
         if message.tools:
-            added = encode_tools(message.tools, losses, request.tools).get("tools")
-            items += [{"type": "additional_tools", "role": "developer", "tools": added}] if added else []
+            _encode_added_tools(encode_tools(message.tools, losses, request.tools).get("tools") or [], items)
         encode_message(message, items, ids, losses, options)
     if request.continues_last_turn:
         note_prefill(request, losses)
@@ -191,6 +190,14 @@ def _encode_messages(request: ir.Request, body: JsonObject, losses: Ledger, opti
     if messages is not conversation:
         note_json_instruction(items, "/input", losses)
     body["input"] = items
+
+
+def _encode_added_tools(tools: list[JsonObject], items: list[JsonObject]) -> None:
+    """Append tools that a message adds to the items. Those that a search returned are a field of its output."""
+    if tools and items and items[-1]["type"] == "tool_search_output":
+        items[-1]["tools"] = tools
+    elif tools:
+        items.append({"type": "additional_tools", "role": "developer", "tools": tools})
 
 
 def _is_single_system_text(message: ir.Message) -> bool:

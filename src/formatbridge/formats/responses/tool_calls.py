@@ -151,11 +151,16 @@ def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
     return result
 
 
-def encode_result(result: ir.ToolResult, losses: Ledger, *, is_custom: bool) -> JsonObject:
-    """Encode a tool result as an item. Its type follows that of the call, because some formats have only one type of result."""
+def encode_result(result: ir.ToolResult, losses: Ledger, kind: str) -> JsonObject:
+    """Encode a tool result as an item. ``kind``: that of its call, because some formats have only one type of result.
+
+    The tools that a search returned are in the next message.
+    """
     drop_unheld(result, losses)
-    kind = "custom_tool_call_output" if is_custom else "function_call_output"
-    return {"type": kind, "call_id": result.call_id, "output": encode_content(result.content, losses)}
+    if kind == "tool_search" and result.kind == "tool_search":
+        return {"type": "tool_search_output", "call_id": result.call_id, "execution": "client", "tools": []}
+    type = "custom_tool_call_output" if kind == "custom" else "function_call_output"
+    return {"type": type, "call_id": result.call_id, "output": encode_content(result.content, losses)}
 
 
 def decode_search_output(raw: JsonObject, src: str) -> tuple[ir.ToolResult, list[ir.Tool]]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import takewhile
+from typing import Any
+
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.script import Failure
 from formatbridge.testing.vendor_rules import openai
@@ -71,9 +75,44 @@ def _check_messages(body: JsonObject, _facts: Facts) -> Failure | None:
     return openai.openai_failure(400, words, param="messages", code="empty_array")
 
 
+def _check_calls(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject the first call without a result in the messages with the role ``tool`` that follow it directly."""
+    for index, ids, results in _tool_turns(body["messages"]):
+        unanswered = [id for id in ids if id not in results]
+        if unanswered:
+            reason = "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'."
+            names = ", ".join(map(str, unanswered))
+            words = f"{reason} The following tool_call_ids did not have response messages: {names}"
+            return openai.openai_failure(400, words, param=f"messages.[{index + 1 + len(results)}].role")
+    return None
+
+
+def _check_results(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject the first result that does not follow the message with its call."""
+    answers = {
+        index + 1 + at for index, ids, results in _tool_turns(body["messages"]) for at, id in enumerate(results) if id in ids
+    }
+    for index, message in enumerate(body["messages"]):
+        if message.get("role") == "tool" and index not in answers:
+            words = "messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
+            return openai.openai_failure(400, f"Invalid parameter: {words}", param=f"messages.[{index}].role")
+    return None
+
+
+def _tool_turns(messages: list[JsonObject]) -> Iterator[tuple[int, list[Any], list[Any]]]:
+    """Yield the index of each message with tool calls, the ids of its calls, and those of the results that follow it directly."""
+    for index, message in enumerate(messages):
+        if message.get("role") == "assistant" and message.get("tool_calls"):
+            results = takewhile(lambda each: each.get("role") == "tool", messages[index + 1 :])
+            yield index, [call.get("id") for call in message["tool_calls"]], [each.get("tool_call_id") for each in results]
+
+
 RULES = (
     Rule("no_model", "`model` is missing or empty", openai.MODEL_SOURCE, _check_model),
     Rule("no_messages", "`messages` is empty", "CopilotKit/CopilotKit#529, microsoft/agent-framework#2384", _check_messages),
+    Rule("unanswered_call", "a tool call has no result in the messages that follow it directly",
+         "aliasrobotics/cai#111, BerriAI/litellm#10083, langgenius/dify#32222", _check_calls),
+    Rule("orphan_result", "a result does not follow the message with its call", "badgeir/llmio#14, lace-ai/gai#49", _check_results),
     Rule("strict_schema", "a schema with `strict` has an optional property, an open object or a keyword that is not supported",
          openai.STRICT_SOURCE, _check_strict),
     Rule("image_type", "the data of an image is not of type PNG, JPEG, GIF or WebP", openai.IMAGE_SOURCE, _check_images),

@@ -168,11 +168,48 @@ def _check_deferred(body: JsonObject, _facts: Facts) -> Failure | None:
     return _failure("At least one tool must have defer_loading=false. All tools cannot be deferred.")
 
 
+def _check_calls(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject the first call without a result in the next message."""
+    messages = body["messages"]
+    for index, message in enumerate(messages):
+        results = _ids_in(messages[index + 1], "tool_result", "tool_use_id") if index + 1 < len(messages) else {}
+        unanswered = [id for id in _ids_in(message, "tool_use", "id") if id not in results]
+        if unanswered:
+            required = "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
+            reason = f"`tool_use` ids were found without `tool_result` blocks immediately after: {', '.join(unanswered)}"
+            return _failure(f"messages.{index}: {reason}. {required}")
+    return None
+
+
+def _check_results(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject the first result without a call in the message before."""
+    messages = body["messages"]
+    for index, message in enumerate(messages):
+        calls = _ids_in(messages[index - 1], "tool_use", "id") if index else {}
+        for id, at in _ids_in(message, "tool_result", "tool_use_id").items():
+            if id not in calls:
+                required = "Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
+                reason = f"unexpected `tool_use_id` found in `tool_result` blocks: {id}"
+                return _failure(f"messages.{index}.content.{at}: {reason}. {required}")
+    return None
+
+
+def _ids_in(message: JsonObject, kind: str, key: str) -> dict[str, int]:
+    """Return the ids in the blocks of one kind, and the indexes of these blocks."""
+    content = message.get("content")
+    blocks = content if isinstance(content, list) else []
+    return {block[key]: at for at, block in enumerate(blocks) if block.get("type") == kind and isinstance(block.get(key), str)}
+
+
 RULES = (
     Rule("no_model", "`model` is missing or empty", "docs, Create a Message", _check_model),
     Rule("no_messages", "`messages` is empty", "Helicone/helicone#5257, langgenius/dify#1893", _check_messages),
     Rule("no_token_limit", "`max_tokens` is missing",
          "tickernelz/opencode-mem#50, testomatio/app#1194, microsoft/foundry-dev-tools#385", _check_token_limit),
+    Rule("unanswered_call", "a `tool_use` block has no `tool_result` in the next message",
+         "anthropics/claude-code#5060, Kilo-Org/kilocode#5163, langchain-ai/langgraph#5109", _check_calls),
+    Rule("orphan_result", "a `tool_result` has no `tool_use` block in the message before",
+         "decocms/studio#1803, router-for-me/CLIProxyAPI#497", _check_results),
     Rule("union_at_root", "the root of an `input_schema` has `oneOf`, `anyOf` or `allOf`",
          "anomalyco/opencode#46628, langchain-ai/langchain#39271, anthropics/claude-code#40075", _check_schemas),
     Rule("property_name", "a property of an `input_schema` has an illegal name",

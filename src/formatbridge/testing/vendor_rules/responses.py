@@ -215,6 +215,40 @@ def _check_labels(body: JsonObject, _facts: Facts) -> Failure | None:
     return None
 
 
+def _check_calls(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject the first call without an output."""
+    items = _items_of(body)
+    outputs = {item.get("call_id") for item in items if item.get("type") in _OUTPUTS}
+    for item in items:
+        if item.get("type") in _CALLS and item.get("call_id") not in outputs:
+            return openai.openai_failure(400, f"No tool output found for function call {item.get('call_id')}.", param="input")
+    return None
+
+
+def _check_outputs(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject the first output without a call. A call may be in what the server stores."""
+    items = _items_of(body)
+    if any(body.get(name) for name in ("previous_response_id", "prompt", "conversation")):
+        return None
+    if any(item.get("type") == "item_reference" for item in items):
+        return None
+    calls: set[object] = set()
+    for item in items:
+        if item.get("type") in _CALLS:
+            calls.add(item.get("call_id"))
+        elif item.get("type") in _OUTPUTS and item.get("call_id") not in calls:
+            words = f"No tool call found for function call output with call_id {item.get('call_id')}."
+            return openai.openai_failure(400, words, param="input")
+    return None
+
+
+def _items_of(body: JsonObject) -> list[JsonObject]:
+    items = body.get("input")
+    return items if isinstance(items, list) else []
+
+
+_CALLS = frozenset({"function_call", "custom_tool_call"})
+_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
 _LABEL = re.compile("[a-zA-Z0-9_-]+")
 
 RULES = (
@@ -223,6 +257,10 @@ RULES = (
     Rule("no_model", "`model` is missing or empty, and there is no `prompt`", "docs, Create a model response", _check_model),
     Rule("no_input", "`input` is missing or empty, and there is no `previous_response_id`, `prompt` or `conversation`",
          "docs, Create a model response; the message as OpenAI answers an empty list", _check_input),
+    Rule("unanswered_call", "a call of a function or a custom tool has no output",
+         "anomalyco/opencode#16717, jlcodes99/cockpit-tools#1234", _check_calls),
+    Rule("orphan_result", "an output of a function or a custom tool has no call before it",
+         "microsoft/vscode#320060, continuedev/continue#10092, 0xPlaygrounds/rig#1588", _check_outputs),
     Rule("strict_schema", "a schema with `strict` has an optional property, an open object or a keyword that is not supported",
          openai.STRICT_SOURCE, _check_strict),
     Rule("image_type", "the data of an image is not of type PNG, JPEG, GIF or WebP", openai.IMAGE_SOURCE, _check_images),
