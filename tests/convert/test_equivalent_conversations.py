@@ -49,13 +49,13 @@ def test_a_result_without_a_readable_part_still_answers_its_call(dialect: str, p
     assert [loss.path for loss in converted.losses] == ["/messages/2/content/0"]
 
 
-def test_an_image_that_leaves_a_result_follows_all_results() -> None:
-    """A user message between the results of one turn separates the second result from its call."""
+def test_results_with_media_stay_next_to_one_another() -> None:
+    """The encoder moves an image to a user message, which between two results would separate the second from its call."""
     cached = [_text("fine", cache_control={"type": "ephemeral"})]
     converted = _chat([_USER, _calls("call_1", "call_2"), _result("call_1", [_IMAGE_URL]), _result("call_2", cached)], "fireworks")
 
-    assert [message["role"] for message in converted.body["messages"]] == ["user", "assistant", "tool", "tool", "user"]
-    assert _IMAGE_URL in converted.body["messages"][-1]["content"]
+    assert converted.body["messages"][2:] == [_result("call_1", [_IMAGE_URL]), _result("call_2", [_text("fine")])]
+    assert [loss.path for loss in converted.losses] == ["/messages/3/content/0/cache_control"]
 
 
 def test_an_image_of_a_result_with_a_new_id_is_kept() -> None:

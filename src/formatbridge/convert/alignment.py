@@ -54,15 +54,14 @@ def aligned(raw: list[Any], before: list[Any], after: list[Any], path: str, orig
     unwritten = [group.raw[0] for group in groups if not group.before and not group.after]
     if unwritten and _may_be_written([raw[index] for index in unwritten], before, origins):
         return None  # the encoder may have joined one of them with another item
-    of_item = {index: group for group in groups for index in group.after}
-    placed: list[tuple[int, Item]] = []
-    for index, item in enumerate(after):
-        group = of_item.get(index)
-        if group is None:
-            if index in others.new and not any(covers(raw[other], item) for other in unwritten):
-                placed.append((-1, Item(None, index, after=item)))
-        elif index == group.after[0]:
-            placed += _placed(group, raw, before, after, path, origins)
+    entries: dict[int, list[tuple[int, Item]]] = {}  # by the index in ``after``
+    for index in others.new:
+        if not any(covers(raw[other], after[index]) for other in unwritten):
+            entries[index] = [(-1, Item(None, index, after=after[index]))]
+    for group in groups:
+        for place, item in _placed(group, raw, before, after, path, origins) if group.after else ():
+            entries.setdefault(item.index if item.raw is None else group.after[0], []).append((place, item))
+    placed = [entry for index in range(len(after)) for entry in entries.get(index, ())]
     if not others.new and not _is_rearranged(groups):
         placed.sort(key=lambda each: each[0])
     return _with_unwritten(placed, unwritten)
@@ -72,7 +71,8 @@ def _is_rearranged(groups: list[_Group]) -> bool:
     """Return whether the encoder orders or joins items for this server differently than for any server."""
     kept = sorted((group for group in groups if group.before and group.after), key=lambda group: group.before[0])
     order = [group.after[0] for group in kept]
-    return order != sorted(order) or any(group.after and len(group.before) != len(group.after) for group in groups)
+    is_divided = any(group.after and group.after[-1] - group.after[0] >= len(group.after) for group in groups)
+    return is_divided or order != sorted(order) or any(group.after and len(group.before) != len(group.after) for group in groups)
 
 
 class _Others:
@@ -86,6 +86,8 @@ class _Others:
 
     def link(self, sources: list[set[int]], targets: list[set[int]]) -> bool:
         """Fill the empty sets of ``sources`` and ``targets`` with indexes of the caller's items. Return False if a match is ambiguous."""
+        for items, links in ((self._before, sources), (self._after, targets)):
+            self._link_calls(items, links)
         known = {index for indexes in (*sources, *targets) for index in indexes}
         raw = [index for index in range(len(self._raw)) if index not in known]
         # A result may be an item of another kind, which has its call in common with the one of the caller.
@@ -113,6 +115,14 @@ class _Others:
         if self._is_tools:
             self._link_renamed(sources, targets)
         return True
+
+    def _link_calls(self, items: list[Any], links: list[set[int]]) -> None:
+        """Link results without a kept text to the only item of the caller for the same call, which may have media in another item."""
+        of_raw = _grouped(self._raw, range(len(self._raw)), self._call)
+        for index, item in enumerate(items):
+            call = None if links[index] else self._call(item)
+            if call is not None and len(of_raw.get(call, ())) == 1:
+                links[index] = set(of_raw[call])
 
     def _links(self, indexes: list[int], sources: list[int]) -> dict[int, int]:
         """Match items for the server with the same items for any server: identical items first if the counts differ."""
@@ -231,10 +241,13 @@ def _placed(
     added = _replaced(group, after)
     is_converted = not all(_is_same_kind(raw[source], item, identity) for source in group.raw for item in old)
     if dumps(old) == dumps(new):
-        return added if is_converted else [(source, Item(source, at)) for source in group.raw]
+        is_kept = not is_converted or (len(old) > 1 and len(group.raw) == 1 and _is_same_kind(raw[first], old[0], identity))
+        return [(source, Item(source, at)) for source in group.raw] if is_kept else added
     if len(group.raw) == 1 and len(old) > 1 and new:  # the encoder has split an item
         old, new = _rejoined(old), _rejoined(new)
         added = added if len(new) > 1 else []
+    if len(group.raw) == len(new) == 1 < len(old) and all(_is_same_kind(raw[first], each, identity) for each in (old[0], new[0])):
+        return [(first, Item(first, at, old[0], new[0]))]  # the server reads nothing of the other items
     if is_converted:
         return added
     if not old:  # the encoder writes it for this server only
