@@ -271,3 +271,11 @@ def test_an_empty_instruction_among_the_turns_is_left_out(content: Any) -> None:
 
     assert converted.body["messages"] == [messages[0], messages[2]]
     assert [(loss.path, loss.before) for loss in converted.losses] == [("/messages/1", system)]
+
+
+def test_joined_turns_without_a_text_have_an_empty_text() -> None:
+    """Perplexity requires alternating turns, and a message of the user without a content is invalid."""
+    empty = {"role": "user", "content": ""}
+    converted = _chat([empty, empty, {"role": "assistant", "content": "yo"}], "perplexity")
+
+    assert converted.body["messages"] == [empty, {"role": "assistant", "content": "yo"}]

@@ -13,6 +13,7 @@ from formatbridge.convert.origins import Origins
 from formatbridge.convert.patch import Patch
 from formatbridge.convert.requests import encode_request_for
 from formatbridge.dialect import DialectRules
+from formatbridge.errors import InvalidPayloadError
 from formatbridge.formats.format import CallerTool, FormatSpec
 from formatbridge.formats.model_facts import ModelFacts
 from formatbridge.formats.shared.foreign_tokens import Removed, original_pointer
@@ -145,7 +146,10 @@ class _Adaptation:
         keys = {self._field, "tools"}
         if all(body.get(key) is self._raw.get(key) for key in keys):
             return True
-        checked = check(body, self._format, "request")
+        try:
+            checked = check(body, self._format, "request")
+        except InvalidPayloadError:  # the encoder always writes a valid conversation
+            return False
         request = self._format.decode_request(checked, model=self._raw.get("model"), stream=bool(self._raw.get("stream")))
         expected, actual = (self._encoded_without_reasoning(each) for each in (self._request, request))
         return all(expected.get(key) == actual.get(key) for key in keys)

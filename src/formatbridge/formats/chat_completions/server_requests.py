@@ -282,7 +282,8 @@ def _joined_turns(messages: list[JsonObject], losses: Ledger) -> list[JsonObject
             for key, value in message.items()
             if last.get(key) and key not in ("role", "content")
         }
-        joined[-1] = last | message | {"content": [*_parts_of(last), *_parts_of(message)] or None} | others
+        empty = None if last.get("tool_calls") or message.get("tool_calls") else ""
+        joined[-1] = last | message | {"content": [*_parts_of(last), *_parts_of(message)] or empty} | others
     losses.translate_additions(lambda pointer: _pointer_in_joined(pointer, places))
     return joined
 
