@@ -86,8 +86,8 @@ class _Others:
 
     def link(self, sources: list[set[int]], targets: list[set[int]]) -> bool:
         """Fill the empty sets of ``sources`` and ``targets`` with indexes of the caller's items. Return False if a match is ambiguous."""
-        for items, links in ((self._before, sources), (self._after, targets)):
-            self._link_calls(items, links)
+        self._link_calls(self._before, sources)
+        self._link_calls(self._after, targets)
         known = {index for indexes in (*sources, *targets) for index in indexes}
         raw = [index for index in range(len(self._raw)) if index not in known]
         # A result may be an item of another kind, which has its call in common with the one of the caller.
