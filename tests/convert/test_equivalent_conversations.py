@@ -279,3 +279,49 @@ def test_joined_turns_without_a_text_have_an_empty_text() -> None:
     converted = _chat([empty, empty, {"role": "assistant", "content": "yo"}], "perplexity")
 
     assert converted.body["messages"] == [empty, {"role": "assistant", "content": "yo"}]
+
+
+@pytest.mark.parametrize("text", ["Answer in French.", "Answer in JSON."])
+def test_an_instruction_is_kept_if_json_mode_has_another_form(text: str) -> None:
+    """The encoder adds an instruction for JSON mode, so that it writes this one in another field."""
+    body = {"input": [{"role": "system", "content": text}, _USER], "text": {"format": {"type": "json_object"}}}
+    converted = _convert(body, "responses", "ollama")
+
+    assert text in str(converted.body)
+
+
+def test_reasoning_with_several_summaries_is_sent_once() -> None:
+    """The encoder joins the summaries, and a copy would be repeated in each later turn."""
+    summary = [{"type": "summary_text", "text": "first"}, {"type": "summary_text", "text": "second"}]
+    items = [_USER, {"type": "reasoning", "id": "rs_1", "summary": summary}, {"role": "assistant", "content": "yo"}, _USER]
+    converted = _convert({"input": items}, "responses", "vllm")
+
+    assert converted.body["input"] == items
+
+
+def test_results_of_two_turns_are_sent_once() -> None:
+    """Vertex has no ids, so the encoder joins the results for the calls of one turn."""
+
+    def result(name: str, value: str, **fields: Any) -> dict[str, Any]:
+        return {"functionResponse": {"name": name, "response": {"output": value, "deg": 4}, **fields}}
+
+    image = {"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}}
+    calls = [{"functionCall": {"name": name, "args": {}}} for name in "ffg"]
+    later = {"role": "user", "parts": [result("f", "bb"), result("g", "cc"), {"text": "and?"}]}
+    first = {"role": "user", "parts": [result("f", "aa", parts=[image])]}
+    converted = _convert(
+        {"contents": [_QUESTION, {"role": "model", "parts": calls}, first, later]}, "generate_content", "vertex", _TEXT_ONLY
+    )
+
+    assert converted.body["contents"][2:] == [{"role": "user", "parts": [result("f", "aa")]}, later]
+
+
+@pytest.mark.parametrize("index", [0, 2])
+def test_an_instruction_at_either_end_is_moved_if_the_server_has_no_such_role(index: int) -> None:
+    """Bedrock rejects the role in a conversation. Between two turns the encoder moves an instruction for this server only."""
+    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "yo"}]
+    messages.insert(index, {"role": "system", "content": "Answer in French."})
+    converted = _convert({"max_tokens": 9, "messages": messages}, "messages", "bedrock")
+
+    assert converted.body["system"] == "Answer in French."
+    assert "system" not in [message["role"] for message in converted.body["messages"]]

@@ -114,6 +114,7 @@ class _Others:
             self.new.update(index for index in indexes if index not in links)
         if self._is_tools:
             self._link_renamed(sources, targets)
+        self._link_unwritten(sources, targets)
         return True
 
     def _link_calls(self, items: list[Any], links: list[set[int]]) -> None:
@@ -137,6 +138,18 @@ class _Others:
         others = [source for source in sources if source not in links.values()]
         pairs = _paired([self._after[each] for each in unequal], [self._before[each] for each in others], self._identity.words)
         return links | {unequal[index]: others[source] for index, source in pairs or ()}
+
+    def _link_unwritten(self, sources: list[set[int]], targets: list[set[int]]) -> None:
+        """Link items without a role, such as reasoning, that the encoder writes for this server only and with another text."""
+        linked = {index for indexes in (*sources, *targets) for index in indexes}
+        of_raw = _grouped(self._raw, (index for index in range(len(self._raw)) if index not in linked), self._label)
+        of_new = _grouped(self._after, sorted(self.new), self._label)
+        for label, indexes in of_new.items():
+            has_role = not isinstance(label, tuple) or label[0] is not None
+            if not has_role and len(of_raw.get(label, ())) == len(indexes):
+                for index, source in zip(indexes, of_raw[label], strict=True):
+                    targets[index] = {source}
+                    self.new.discard(index)
 
     def _link_renamed(self, sources: list[set[int]], targets: list[set[int]]) -> None:
         """Link new tools with those of their kind that have no tool for the server: their names have changed."""

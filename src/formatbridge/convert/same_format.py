@@ -60,8 +60,11 @@ def same_request_for_server(
     adapted, rounds, original = body, 0, raw
     while facts is not None and adapted is not raw and rounds < _MOST_ROUNDS:
         raw, rounds, noted = adapted, rounds + 1, Ledger(adapted, format.field_paths)
-        adapted = _Adaptation(raw, format, format_of_server, options, facts).body(noted)
-        adapted = raw if adapted == raw else adapted
+        adaptation = _Adaptation(raw, format, format_of_server, options, facts)
+        adapted = adaptation.body(noted)
+        if adapted == raw or not adaptation.is_equivalent(adapted):  # the conversation has been adapted in the first round
+            adapted = raw
+            break
         # A field that the first round has added is no field of the caller.
         losses.include(loss for loss in noted.losses if resolve(original, loss.path)[1] is not ABSENT)
         for addition in noted.additions(adapted):
@@ -152,7 +155,8 @@ class _Adaptation:
             return False
         request = self._format.decode_request(checked, model=self._raw.get("model"), stream=bool(self._raw.get("stream")))
         expected, actual = (self._encoded_without_reasoning(each) for each in (self._request, request))
-        return all(expected.get(key) == actual.get(key) for key in keys)
+        settings = self._reasoning_fields
+        return _without_fields(expected, settings) == _without_fields(actual, settings)
 
     def _encoded_without_reasoning(self, request: ir.Request) -> JsonObject:
         messages = [
@@ -184,9 +188,7 @@ class _Adaptation:
         pointers = [
             message.src
             for message in messages[leading_instructions(messages) :]
-            if message.role in ("system", "developer")
-            and not (message.tools or message.effort)
-            and not any(not isinstance(part, ir.Text) or part.text for part in message.parts)
+            if message.role in ("system", "developer") and _is_empty(message)
         ]
         pointers = [pointer for pointer in pointers if not self._patch.concerns(pointer)]
         for pointer in pointers:
@@ -222,9 +224,23 @@ class _Adaptation:
             body = current | {field: patch.replace(f"/{field}", adapted[field])}
         elif self._replaces_conversation:
             body = body | {key: patch.replace(f"/{key}", adapted[key]) for key in (field, "tools") if key in adapted}
-        elif _replaces_conversation(self._request, rules, self._common, self._for_server):
+        elif _replaces_conversation(self._request, rules, self._common, self._for_server) or self._has_moved_instructions():
             body = body | {field: patch.replace(f"/{field}", adapted[field])}
         return _with_moved_values(body, raw, self._request, self._format, (self._common, self._for_server), patch, self._options)
+
+    def _has_moved_instructions(self) -> bool:
+        """Return whether the encoder moves all instructions out of the conversation for any server, and this one requires it."""
+        if self._rules is None or self._rules.accepts_later_instructions:
+            return False
+        encoded = (
+            any(isinstance(item, dict) and item.get("role") == "system" for item in body[self._field])
+            for body in (self._common, self._for_server)
+        )
+        is_in_conversation = any(
+            message.src.startswith(f"/{self._field}/") and message.role == "system" and not _is_empty(message)
+            for message in self._request.messages
+        )
+        return is_in_conversation and not any(encoded)
 
     def _with_settings_of_reasoning(self, before: JsonObject) -> JsonObject:
         """Return a body with the settings of reasoning that the server and the model accept."""
@@ -305,6 +321,12 @@ class _Adaptation:
             path = self._patch.pointer_of_addition(addition.path)
             if path is not None:
                 losses.added(path, addition.value, addition.why)
+
+
+def _is_empty(message: ir.Message) -> bool:
+    """Return whether a message has nothing but empty texts."""
+    has_parts = any(not isinstance(part, ir.Text) or part.text for part in message.parts)
+    return not (has_parts or message.tools or message.effort)
 
 
 def _is_elsewhere(path: str, before: JsonObject, body: JsonObject) -> bool:
