@@ -325,3 +325,12 @@ def test_an_instruction_at_either_end_is_moved_if_the_server_has_no_such_role(in
 
     assert converted.body["system"] == "Answer in French."
     assert "system" not in [message["role"] for message in converted.body["messages"]]
+
+
+def test_an_id_that_the_server_does_not_get_is_no_addition() -> None:
+    """The encoder generates ids, and Vertex gets none."""
+    call = {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}}
+    body = {"model": "m", "messages": [_USER, call, {"role": "function", "name": "f", "content": "out"}]}
+    converted = fb.convert_request(body, source="chat_completions", target=fb.Target("generate_content", dialect="vertex"))
+
+    assert [addition.path for addition in converted.additions] == ["/contents/1/parts/0/thoughtSignature"]

@@ -62,7 +62,8 @@ def same_request_for_server(
         raw, rounds, noted = adapted, rounds + 1, Ledger(adapted, format.field_paths)
         adaptation = _Adaptation(raw, format, format_of_server, options, facts)
         adapted = adaptation.body(noted)
-        if adapted == raw or not adaptation.is_equivalent(adapted):  # the conversation has been adapted in the first round
+        # The first round has adapted the conversation. A later one is for the settings.
+        if adapted == raw or not adaptation.is_equivalent(adapted):
             adapted = raw
             break
         # A field that the first round has added is no field of the caller.

@@ -43,8 +43,12 @@ def _without_combination_flag(body: JsonObject, request: ir.Request, losses: Led
 
 class _ServerRequests(ServerRequests):
     def adapt_encoded(self, body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
-        del request, losses
-        return body if rules.accepts_call_ids else body | {"contents": [_without_call_ids(content) for content in body["contents"]]}
+        del request
+        if rules.accepts_call_ids:
+            return body
+        body = body | {"contents": [_without_call_ids(content) for content in body["contents"]]}
+        losses.withdraw(body)  # generated ids are additions
+        return body
 
     def without_unread_values(self, body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
         return body if rules.accepts_tool_combination_flag else _without_combination_flag(body, request, losses)
