@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from formatbridge.client.calls import Call, Head
 from formatbridge.client.connection_pool import ConnectionPool
 from formatbridge.client.decompression import Decompressor, UnreadableBodyError
+from formatbridge.client.drivers import drive_async
 from formatbridge.client.errors import unexpected_body
-from formatbridge.client.flow import CallDeadline, CallSettings, Read, read_remaining, truncated_body
+from formatbridge.client.flow import CallDeadline, CallSettings, read_remaining, truncated_body
 from formatbridge.client.http_exchange import AsyncHTTPExchange
 from formatbridge.client.sdk_requests import SDKRequestHandler
 from formatbridge.convert.masking import Mask
@@ -98,13 +99,7 @@ class GatewayExchange:
 
     async def drain(self) -> None:
         """Read the bytes after the last event, so that the connection can be used again."""
-        steps = read_remaining(self._clock, _DRAIN_SECONDS)
-        chunk: bytes | None = None
-        try:
-            while isinstance(step := steps.send(chunk), Read):
-                chunk = await self._http.read(step)
-        except (StopIteration, APIError):
-            return
+        await drive_async(read_remaining(self._clock, _DRAIN_SECONDS), self._http, self._clock)
 
     async def close(self) -> None:
         """Close the answer."""
