@@ -29,9 +29,7 @@ def drive(flow: Flow[T], http: HTTPExchange, clock: Clock) -> T:
         return returned
     except FormatBridgeError as error:
         failed = error
-    except BaseException as error:
-        if not isinstance(error, Exception):  # an interrupt
-            http.retire_client()
+    except BaseException:
         flow.close()  # the exception of a step does not reach the flow otherwise
         http.close()
         raise

@@ -109,11 +109,6 @@ class _BaseHTTPExchange:
         unused = clients.release(self._client, self) if clients is not None else None
         return closables if unused is None else [*closables, unused.client]
 
-    def retire_client(self) -> None:
-        """Close the HTTP client of this call with the call, so that no other call uses it."""
-        if self._clients is not None:
-            self._clients.retire(self._client)
-
     def _used_all_time(self, step: Send | Read, started: float) -> bool:
         """Return whether a step used its whole time limit. The timeout of the HTTP library may end a moment earlier."""
         return step.seconds is not None and self._clock.now() - started >= step.seconds - 0.01
@@ -150,6 +145,9 @@ class HTTPExchange(_BaseHTTPExchange):
             return head
         except Exception as error:
             failure = library_error(error, pooled.module, step, self._used_all_time(step, started), "headers")
+        except BaseException:
+            self._retire_client()
+            raise
         finally:
             deadlines.DEADLINES.exchange = deadlines.DEADLINES.handshake = None
         raise failure
@@ -161,6 +159,9 @@ class HTTPExchange(_BaseHTTPExchange):
             return next(self._chunks, None)
         except Exception as error:
             failure = library_error(error, self._client.module, step, self._used_all_time(step, started), "body")
+        except BaseException:
+            self._retire_client()
+            raise
         finally:
             deadlines.DEADLINES.exchange = None
         raise failure
@@ -172,6 +173,11 @@ class HTTPExchange(_BaseHTTPExchange):
         for closable in closables:
             with self._close_errors_ignored():
                 closable.close()
+
+    def _retire_client(self) -> None:
+        """Close the HTTP client of this call with the call, so that no other call uses it after an interrupt."""
+        if self._clients is not None:
+            self._clients.retire(self._client)
 
     def close_later(self) -> None:
         """Close before the next call; for an exchange without an owner, from any thread."""
