@@ -1,18 +1,44 @@
-"""The drivers of a client's flow, sync and async: they run its steps. They differ only in ``await``."""
+"""The drivers of flows, sync and async: they run the steps. They differ only in ``await``."""
 
 from __future__ import annotations
 
-from typing import TypeVar, assert_never
+from typing import Protocol, TypeVar, assert_never
 
+from formatbridge.client.calls import Head
 from formatbridge.client.flow import Close, Flow, Read, Send, Sleep, Step
-from formatbridge.client.http_exchange import AsyncHTTPExchange, HTTPExchange
 from formatbridge.client.settings import Clock
 from formatbridge.errors import APIError, FormatBridgeError
 
 T = TypeVar("T")
 
 
-def drive(flow: Flow[T], http: HTTPExchange, clock: Clock) -> T:
+class SyncExchange(Protocol):
+    """One HTTP exchange at a time. A step that fails may raise ``APIError``, which the flow handles."""
+
+    def send(self, step: Send, /) -> Head:
+        """Close the last answer, send a call, and return the head of its answer."""
+
+    def read(self, step: Read, /) -> bytes | None:
+        """Return the next chunk of the body; None at its end."""
+
+    def close(self) -> None:
+        """Close the answer."""
+
+
+class AsyncExchange(Protocol):
+    """The same for an async driver."""
+
+    async def send(self, step: Send, /) -> Head:
+        """Close the last answer, send a call, and return the head of its answer."""
+
+    async def read(self, step: Read, /) -> bytes | None:
+        """Return the next chunk of the body; None at its end."""
+
+    async def close(self) -> None:
+        """Close the answer."""
+
+
+def drive(flow: Flow[T], http: SyncExchange, clock: Clock) -> T:
     """Run the steps of a flow until it returns; close the HTTP exchange if it raises."""
     result: object = None
     failure: APIError | None = None
@@ -38,7 +64,7 @@ def drive(flow: Flow[T], http: HTTPExchange, clock: Clock) -> T:
     raise failed.with_traceback(None)
 
 
-def _run_step(step: Step, http: HTTPExchange, clock: Clock) -> object:
+def _run_step(step: Step, http: SyncExchange, clock: Clock) -> object:
     match step:
         case Read():
             return http.read(step)
@@ -53,7 +79,7 @@ def _run_step(step: Step, http: HTTPExchange, clock: Clock) -> object:
     return None
 
 
-async def drive_async(flow: Flow[T], http: AsyncHTTPExchange, clock: Clock) -> T:
+async def drive_async(flow: Flow[T], http: AsyncExchange, clock: Clock) -> T:
     """Run the steps of a flow until it returns; close the HTTP exchange if it raises."""
     result: object = None
     failure: APIError | None = None
@@ -79,7 +105,7 @@ async def drive_async(flow: Flow[T], http: AsyncHTTPExchange, clock: Clock) -> T
     raise failed.with_traceback(None)
 
 
-async def _run_step_async(step: Step, http: AsyncHTTPExchange, clock: Clock) -> object:
+async def _run_step_async(step: Step, http: AsyncExchange, clock: Clock) -> object:
     match step:
         case Read():
             return await http.read(step)

@@ -38,17 +38,17 @@ class Send:
     """
 
     call: Call
-    phases: tuple[float | None, float | None, float | None, float | None]
-    seconds: float | None
-    kind: TimeoutKind
+    phases: tuple[float | None, float | None, float | None, float | None] = (None, None, None, None)
+    seconds: float | None = None
+    kind: TimeoutKind = "total"
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
     """Read a chunk of the body; the result is None at its end."""
 
-    seconds: float | None
-    kind: TimeoutKind
+    seconds: float | None = None
+    kind: TimeoutKind = "total"
 
 
 @dataclass(frozen=True, slots=True)

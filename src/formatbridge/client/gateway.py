@@ -12,11 +12,12 @@ from formatbridge import formats
 from formatbridge.arguments import type_name
 from formatbridge.client import asgi
 from formatbridge.client.connection_pool import ConnectionPool, checked_client
+from formatbridge.client.drivers import drive_async
 from formatbridge.client.flow import Attempt, CallSettings
 from formatbridge.client.gateway_exchange import GatewayExchange
 from formatbridge.client.gateway_memory import FORMAT, ResponseStore, Turn, checked_store
 from formatbridge.client.profile import PROFILES, RELAY, RelayProfile, profile_of
-from formatbridge.client.sdk_drivers import ResponseStream, run_flow_async
+from formatbridge.client.sdk_drivers import ResponseStream
 from formatbridge.client.sdk_requests import RejectedRequestError, SDKRequest, SDKRequestHandler, SDKResponse, failure, rejection
 from formatbridge.client.secrets import checked_headers
 from formatbridge.client.settings import (
@@ -210,7 +211,7 @@ class Gateway:
 
         handler = replace(self._handler, via=via, report=report if turn is not None or self._on_losses is not None else None)
         try:
-            response = await run_flow_async(handler.handle(request), exchange)
+            response = await drive_async(handler.handle(request), exchange, handler.clock)
             if response.converter is not None:
                 await self._send_stream(response, exchange, sender, handler, turn)
                 return

@@ -10,7 +10,7 @@ from formatbridge.client.connection_pool import ConnectionPool
 from formatbridge.client.decompression import Decompressor, UnreadableBodyError
 from formatbridge.client.drivers import drive_async
 from formatbridge.client.errors import unexpected_body
-from formatbridge.client.flow import CallDeadline, CallSettings, read_remaining, truncated_body
+from formatbridge.client.flow import CallDeadline, CallSettings, Read, Send, read_remaining, truncated_body
 from formatbridge.client.http_exchange import AsyncHTTPExchange
 from formatbridge.client.sdk_requests import SDKRequestHandler
 from formatbridge.convert.masking import Mask
@@ -39,8 +39,9 @@ class GatewayExchange:
         """Hides the key and the secret headers of the call; before the call it hides nothing."""
         return self._call.mask if self._call is not None else Mask(())
 
-    async def send(self, call: Call) -> Head:
+    async def send(self, step: Send) -> Head:
         """Send a call and return the head of its answer. An error does not show the address of the relay."""
+        call = step.call
         if self._deadline is None:
             self._deadline = CallDeadline(self._settings[call.stream], is_stream=call.stream)
         self._call, self._decompressor = call, None
@@ -52,7 +53,7 @@ class GatewayExchange:
             return head
         raise failure
 
-    async def next_chunk(self) -> bytes | None:
+    async def read(self, _step: Read) -> bytes | None:
         """Return the next decompressed chunk; None at the end of the body or, of an error's body, where it is unreadable."""
         assert self._deadline is not None
         assert self._call is not None
@@ -78,7 +79,7 @@ class GatewayExchange:
     async def next_stream_chunk(self) -> tuple[bytes | None, APIError | None]:
         """Return the next chunk of a stream, or the error that ended it early."""
         try:
-            return await self.next_chunk(), None
+            return await self.read(Read()), None
         except APIError as error:
             return None, error
 

@@ -1,105 +1,12 @@
-"""Drivers of a flow for an SDK's request, sync and async, and its response stream. The transport and the gateway use them."""
+"""The response stream to an SDK: it converts the endpoint's stream chunk by chunk, without I/O."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
-from formatbridge.client.calls import Call, Head
-from formatbridge.client.sdk_requests import ReadBody, SDKFlow, SDKResponse
+from formatbridge.client.sdk_requests import SDKResponse
 from formatbridge.convert.bodies import Converted
 from formatbridge.errors import APIError, StreamError, TruncatedStreamError
-
-
-class SDKExchange(Protocol):
-    """The HTTP exchanges of one request. A failure may raise ``APIError``, which the flow then handles."""
-
-    def send(self, call: Call) -> Head:
-        """Close the answer of the last call, send a call, and return the head of its answer."""
-
-    def next_chunk(self) -> bytes | None:
-        """Return the next decompressed chunk of the body; None at its end."""
-
-    def close(self) -> None:
-        """Close the answer."""
-
-
-class AsyncSDKExchange(Protocol):
-    """The HTTP exchanges of one request, for an async driver."""
-
-    async def send(self, call: Call) -> Head:
-        """Close the answer of the last call, send a call, and return the head of its answer."""
-
-    async def next_chunk(self) -> bytes | None:
-        """Return the next decompressed chunk of the body; None at its end."""
-
-    async def close(self) -> None:
-        """Close the answer."""
-
-
-def run_flow(flow: SDKFlow, exchange: SDKExchange) -> SDKResponse:
-    """Run a flow to its response. The exchange is closed, except for a stream, which the caller reads."""
-    result: Head | bytes | None = None
-    failure: APIError | None = None
-    is_stream = False
-    try:
-        while True:
-            try:
-                step = flow.send(result) if failure is None else flow.throw(failure)
-            except StopIteration as end:
-                response: SDKResponse = end.value
-                is_stream = response.converter is not None
-                return response
-            try:
-                result = _read(exchange, step.max_bytes) if isinstance(step, ReadBody) else exchange.send(step)
-                failure = None
-            except APIError as error:
-                failure = error
-    finally:
-        flow.close()  # after an exception of a step, the flow is still open
-        if not is_stream:
-            exchange.close()
-
-
-async def run_flow_async(flow: SDKFlow, exchange: AsyncSDKExchange) -> SDKResponse:
-    """Run a flow to its response with async I/O. The exchange is closed, except for a stream, which the caller reads."""
-    result: Head | bytes | None = None
-    failure: APIError | None = None
-    is_stream = False
-    try:
-        while True:
-            try:
-                step = flow.send(result) if failure is None else flow.throw(failure)
-            except StopIteration as end:
-                response: SDKResponse = end.value
-                is_stream = response.converter is not None
-                return response
-            try:
-                result = await _read_async(exchange, step.max_bytes) if isinstance(step, ReadBody) else await exchange.send(step)
-                failure = None
-            except APIError as error:
-                failure = error
-    finally:
-        flow.close()
-        if not is_stream:
-            await exchange.close()
-
-
-def _read(exchange: SDKExchange, max_bytes: int) -> bytes:
-    """Read a body to its end, or until it has more than ``max_bytes`` bytes."""
-    pieces, remaining = [], max_bytes
-    while remaining >= 0 and (piece := exchange.next_chunk()) is not None:
-        pieces.append(piece)
-        remaining -= len(piece)
-    return b"".join(pieces)
-
-
-async def _read_async(exchange: AsyncSDKExchange, max_bytes: int) -> bytes:
-    pieces, remaining = [], max_bytes
-    while remaining >= 0 and (piece := await exchange.next_chunk()) is not None:
-        pieces.append(piece)
-        remaining -= len(piece)
-    return b"".join(pieces)
 
 
 class ResponseStream:

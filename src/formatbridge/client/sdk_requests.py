@@ -1,9 +1,9 @@
-"""A request of an official SDK as a generator: its format, the call to the endpoint, and the response. Nothing here does I/O."""
+"""A request of an official SDK as a flow: its format, the call to the endpoint, and the response. Nothing here does I/O."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -13,6 +13,7 @@ from formatbridge import formats, ir
 from formatbridge.base_errors import MissingModelError
 from formatbridge.client import calls, errors
 from formatbridge.client.calls import KEY_HEADERS, BodyStart, Call, Head, Native, follow_redirects
+from formatbridge.client.flow import Close, Flow, Read, Send
 from formatbridge.client.profile import RelayProfile
 from formatbridge.client.secrets import Headers, checked_key
 from formatbridge.client.settings import Clock, Limits, current_key, options_for_answer
@@ -102,13 +103,6 @@ def sdk_facts() -> list[tuple[FormatSpec, SdkFacts]]:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadBody:
-    """The step that reads the body of the answer: all of it, or slightly more than ``max_bytes`` decompressed bytes of a longer one."""
-
-    max_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
 class SDKResponse:
     """The response for the SDK: a whole body, or a converter for the endpoint's stream and a mask for its errors.
 
@@ -126,10 +120,6 @@ class SDKResponse:
     span: CallSpan | None = None
     mask: Mask = field(default_factory=lambda: Mask(()))
     answer_mask: Mask = field(default_factory=lambda: Mask(()))
-
-
-SDKFlow = Generator[Call | ReadBody, Any, SDKResponse]
-"""Yields a call and is sent the ``Head`` of its answer; yields ``ReadBody`` and is sent the bytes; returns the response for the SDK."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,18 +215,22 @@ class SDKRequestHandler:
     recorder: Recorder | None = None
     """Records a span for each call to the endpoint; None: nothing does."""
 
-    def handle(self, request: SDKRequest) -> SDKFlow:
+    def handle(self, request: SDKRequest) -> Flow[SDKResponse]:
         """Handle one request: convert it, send it, convert its answer. An error of this library becomes an error answer.
 
-        An exception of the operator's functions is raised.
+        The exchange that runs the steps has the time limits and returns decompressed chunks. A stream stays open: the caller reads
+        and closes it. An exception of the operator's functions is raised.
         """
         try:
             is_list = request.method == request.allowed_method == "GET"
-            return (yield from self._list_models(request) if is_list else self._exchange(request))
+            response = yield from self._list_models(request) if is_list else self._exchange(request)
         except RejectedRequestError as error:
-            return rejection(error, request.format)
+            response = rejection(error, request.format)
         except FormatBridgeError as error:
-            return failure(error, request.format, self.via)
+            response = failure(error, request.format, self.via)
+        if response.converter is None:
+            yield Close()
+        return response
 
     def _key(self, request: SDKRequest) -> Secret | None:
         if self.takes_sdk_key:
@@ -244,7 +238,7 @@ class SDKRequestHandler:
         with operator_code("api_key"):
             return current_key(self.key)
 
-    def _exchange(self, request: SDKRequest) -> SDKFlow:
+    def _exchange(self, request: SDKRequest) -> Flow[SDKResponse]:
         exchange, streams = self._open(request)
         exchange.request.note_replaced(request.replaced)
         self.report_conversion(exchange.request)
@@ -266,7 +260,7 @@ class SDKRequestHandler:
         """The format of the endpoint, with its dialect."""
         return self.target or self.profile.target(self.via)
 
-    def _call(self, request: SDKRequest, pending: _PendingCall) -> SDKFlow:
+    def _call(self, request: SDKRequest, pending: _PendingCall) -> Flow[SDKResponse]:
         """Send a call and convert its answer."""
         exchange, call, span, answer_mask = pending.exchange, pending.call, pending.span, pending.answer_mask
         head = yield from self._send(call)
@@ -292,13 +286,13 @@ class SDKRequestHandler:
         events = b"".join(replay_response(answer.body, source=request.format))
         return SDKResponse(head.status, headers | {"content-type": _EVENTS}, events, answer_mask=answer_mask)
 
-    def _read_start(self, head: Head) -> Generator[ReadBody, bytes, tuple[bytes, bool]]:
+    def _read_start(self, head: Head) -> Flow[tuple[bytes, bool]]:
         """Return the first bytes of the body, and whether it is a stream, by its media type or else by its first bytes."""
         kind = head.headers.get("content-type", "").lower()
         start = BodyStart()
         if kind.startswith(_EVENTS):
             return b"", True
-        while start.is_undecided and (chunk := (yield ReadBody(0))):
+        while start.is_undecided and (chunk := (yield Read())) is not None:
             start.feed(chunk)
         return start.read, "text/html" not in kind and start.content[:1] not in (b"", b"{", b"<")
 
@@ -348,7 +342,7 @@ class SDKRequestHandler:
             calls.report_replay(exchange.request)
         return exchange, streams
 
-    def _list_models(self, request: SDKRequest) -> SDKFlow:
+    def _list_models(self, request: SDKRequest) -> Flow[SDKResponse]:
         """Request the list of models in the profile's format, and convert it, or the one model in the path, to the SDK's format."""
         call, head = yield from self._request_list(request)
         try:
@@ -362,7 +356,7 @@ class SDKRequestHandler:
         body = codec.dumps(_chosen(converted.body, request.path))
         return SDKResponse(head.status, headers, body, answer_mask=_answer_mask(call, forwarded))
 
-    def _request_list(self, request: SDKRequest) -> Generator[Call, Head, tuple[Call, Head]]:
+    def _request_list(self, request: SDKRequest) -> Flow[tuple[Call, Head]]:
         """Request the list of models at each of its possible paths, until the answer is not a 404."""
         key = self._key(request)
         for location in self.profile.model_lists(self.via):
@@ -379,17 +373,17 @@ class SDKRequestHandler:
         except InvalidPayloadError as error:
             raise calls.invalid_models(error, head, listed.value, call) from None
 
-    def _send(self, call: Call) -> Generator[Call, Head, Head]:
+    def _send(self, call: Call) -> Flow[Head]:
         """Send a call and follow redirects within its origin; no other origin gets a request."""
-        return follow_redirects(call, self.limits, self.profile.request_id_headers, lambda request: request)
+        return follow_redirects(call, self.limits, self.profile.request_id_headers, Send)
 
-    def _read(self, head: Head, call: Call, start: bytes = b"") -> Generator[ReadBody, bytes, Native]:
+    def _read(self, head: Head, call: Call, start: bytes = b"") -> Flow[Native]:
         """Read the body of a success; raise ``APIStatusError`` for any other answer, of which only a limited part is read."""
         if head.status >= 300:
-            body = yield ReadBody(errors.MAX_READ_BYTES)
+            body = yield from _read_body(errors.MAX_READ_BYTES)
             raise errors.status_error(head.status, body, head.headers, id=head.request_id, mask=call.mask, now=0)
         max_bytes = self.limits.max_response_bytes
-        body = start + (yield ReadBody(max_bytes - len(start)))
+        body = yield from _read_body(max_bytes, start)
         if len(body) > max_bytes:
             raise errors.unexpected_body(
                 f"is longer than {max_bytes} bytes, the limit max_response_bytes",
@@ -422,6 +416,14 @@ def _with_model(open_exchange: Callable[[], ExchangeT], source: FormatSpec) -> E
         if exchange.request.model:
             return exchange
     raise InvalidPayloadError(source.name, "request", [("/model", "is missing or empty, expected the name of a model")])
+
+
+def _read_body(max_bytes: int, start: bytes = b"") -> Flow[bytes]:
+    """Return the body that begins with ``start``, read to its end or until it has more than ``max_bytes`` bytes."""
+    body = bytearray(start)
+    while len(body) <= max_bytes and (chunk := (yield Read())) is not None:
+        body += chunk
+    return bytes(body)
 
 
 def _answer_mask(call: Call, forwarded: Mapping[str, str]) -> Mask:

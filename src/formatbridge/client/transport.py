@@ -11,6 +11,8 @@ from formatbridge import formats
 from formatbridge.arguments import type_name
 from formatbridge.client.calls import Call, Head
 from formatbridge.client.connection_pool import PerLoop, create
+from formatbridge.client.drivers import drive, drive_async
+from formatbridge.client.flow import Read, Send
 from formatbridge.client.http_exchange import is_from_connection_code
 from formatbridge.client.http_libraries import (
     AsyncTransport,
@@ -23,7 +25,7 @@ from formatbridge.client.http_libraries import (
     library_of,
 )
 from formatbridge.client.profile import RelayProfile, profile_of
-from formatbridge.client.sdk_drivers import ResponseStream, run_flow, run_flow_async
+from formatbridge.client.sdk_drivers import ResponseStream
 from formatbridge.client.sdk_requests import SDKRequest, SDKRequestHandler, SDKResponse
 from formatbridge.client.secrets import Headers, checked_headers
 from formatbridge.client.settings import Clock, base_url_of, checked_callable, key_of, options_for, recorder_of
@@ -160,7 +162,8 @@ class RelayTransport(_TransportOfAnyLibrary):  # type: ignore[misc]  # see above
         """Handle a request of a sync client."""
         library = library_of(request)
         exchange = TransportExchange(library, self._inner(library, is_async=False), request)
-        answer = run_flow(self._handler.handle(_sdk_request(request, request.read())), exchange)
+        flow = self._handler.handle(_sdk_request(request, request.read()))
+        answer = drive(flow, exchange, self._handler.clock)
         if answer.converter is None:
             body = build_stream(library, (answer.content,))
             return build_response(library, answer.status, _headers_of_body(answer), body)
@@ -177,7 +180,8 @@ class RelayTransport(_TransportOfAnyLibrary):  # type: ignore[misc]  # see above
         """Handle a request of an async client."""
         library = library_of(request)
         exchange = AsyncTransportExchange(library, self._inner(library, is_async=True), request)
-        answer = await run_flow_async(self._handler.handle(_sdk_request(request, await request.aread())), exchange)
+        flow = self._handler.handle(_sdk_request(request, await request.aread()))
+        answer = await drive_async(flow, exchange, self._handler.clock)
         if answer.converter is None:
             body = build_async_stream(library, _chained(answer.content))
             return build_response(library, answer.status, _headers_of_body(answer), body)
@@ -248,14 +252,14 @@ class TransportExchange:
         self._response: Any = None
         self.chunks: Iterator[bytes] = iter(())
 
-    def send(self, call: Call) -> Head:
+    def send(self, step: Send) -> Head:
         """Send a call and return the head of its answer."""
         self.close()
-        self._response = response = self._inner.handle_request(_request(self._library, call, self._request))
+        self._response = response = self._inner.handle_request(_request(self._library, step.call, self._request))
         self.chunks = response.iter_bytes()
         return _head(response)
 
-    def next_chunk(self) -> bytes | None:
+    def read(self, _step: Read) -> bytes | None:
         """Return the next chunk of the body; None at its end."""
         return next(self.chunks, None)
 
@@ -275,14 +279,14 @@ class AsyncTransportExchange:
         self._response: Any = None
         self.chunks: AsyncIterator[bytes] = _chained(b"")
 
-    async def send(self, call: Call) -> Head:
+    async def send(self, step: Send) -> Head:
         """Send a call and return the head of its answer."""
         await self.close()
-        self._response = response = await self._inner.handle_async_request(_request(self._library, call, self._request))
+        self._response = response = await self._inner.handle_async_request(_request(self._library, step.call, self._request))
         self.chunks = response.aiter_bytes()
         return _head(response)
 
-    async def next_chunk(self) -> bytes | None:
+    async def read(self, _step: Read) -> bytes | None:
         """Return the next chunk of the body; None at its end."""
         return await anext(self.chunks, None)
 
