@@ -17,7 +17,7 @@ from formatbridge.client.flow import Attempt, CallSettings
 from formatbridge.client.gateway_exchange import GatewayExchange
 from formatbridge.client.gateway_memory import FORMAT, ResponseStore, Turn, checked_store
 from formatbridge.client.profile import PROFILES, RELAY, RelayProfile, profile_of
-from formatbridge.client.sdk_drivers import ResponseStream
+from formatbridge.client.response_stream import ResponseStream
 from formatbridge.client.sdk_requests import RejectedRequestError, SDKRequest, SDKRequestHandler, SDKResponse, failure, rejection
 from formatbridge.client.secrets import checked_headers
 from formatbridge.client.settings import (

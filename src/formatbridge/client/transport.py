@@ -25,7 +25,7 @@ from formatbridge.client.http_libraries import (
     library_of,
 )
 from formatbridge.client.profile import RelayProfile, profile_of
-from formatbridge.client.sdk_drivers import ResponseStream
+from formatbridge.client.response_stream import ResponseStream
 from formatbridge.client.sdk_requests import SDKRequest, SDKRequestHandler, SDKResponse
 from formatbridge.client.secrets import Headers, checked_headers
 from formatbridge.client.settings import Clock, base_url_of, checked_callable, key_of, options_for, recorder_of
