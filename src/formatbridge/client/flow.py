@@ -212,7 +212,6 @@ def attempts(call: Call, settings: CallSettings, deadline: CallDeadline, receive
         attempt_started = settings.clock.now()
         deadline.restart_idle()
         head: Head | None = None
-        failure: APIError | StreamError | None = None
         try:
             head = yield from _send(call, settings, deadline)
             if head.status >= 400:
@@ -220,16 +219,15 @@ def attempts(call: Call, settings: CallSettings, deadline: CallDeadline, receive
             received = yield from receive(head)
         except (APIError, StreamError) as error:
             failure = _with_short_body(call.mask.error(error), settings.limits.max_error_body)
-        pause = None
-        if failure is not None:
-            yield Close()
-            pause = _pause(failure, head, number, settings, settings.clock.now() - started)
-            pause = pause if pause is None or deadline.may_wait(pause) else None
-        settings.report_attempt(_attempt(call, number, head, settings.clock.now() - attempt_started, failure, pause))
-        if failure is None and head is not None:
+        else:
+            settings.report_attempt(_attempt(call, number, head, settings.clock.now() - attempt_started, None, None))
             return Outcome(received, head, number)
+        yield Close()
+        pause = _pause(failure, head, number, settings, settings.clock.now() - started)
+        if pause is not None and not deadline.may_wait(pause):
+            pause = None
+        settings.report_attempt(_attempt(call, number, head, settings.clock.now() - attempt_started, failure, pause))
         if pause is None:
-            assert failure is not None
             raise failure
         yield Sleep(pause)
     raise AssertionError("count() is infinite")
