@@ -306,19 +306,7 @@ class SDKRequestHandler:
 
     def _open(self, request: SDKRequest) -> tuple[Exchange | CountExchange, bool]:
         """Convert the request, and return whether the SDK expects a stream; reject a path without a counterpart."""
-        allowed = request.allowed_method
-        if allowed not in (None, request.method):
-            message = f"{request.method} is not allowed for {request.path}, expected {allowed}"
-            raise RejectedRequestError(405, message, headers={"allow": str(allowed)})
-        endpoint = request.endpoint or request.count_endpoint
-        if endpoint is None:
-            known = sdk_facts()
-            paths = [sdk.description for _, sdk in known] + [spec.count.description for spec, _ in known if spec.count is not None]
-            expected = f"expected {', '.join(paths)} or a list of models"
-            raise RejectedRequestError(
-                404, f"formatbridge does not convert {request.method} {request.path or '/'}, {expected}", code=_UNKNOWN_URL
-            )
-        format, match = endpoint
+        format, match = _endpoint_of(request)
         groups = match.groupdict()
         model = unquote(groups["model"]).removeprefix("models/") if "model" in groups else None
         stream = groups["stream"] is not None if "stream" in groups else None
@@ -407,6 +395,22 @@ class SDKRequestHandler:
         """Call ``report``, if there is one."""
         if self.report is not None:
             self.report(converted)
+
+
+def _endpoint_of(request: SDKRequest) -> tuple[FormatSpec, re.Match[str]]:
+    """Return the format of the endpoint of a request, and the match of its path; reject another method, and an unknown path."""
+    allowed = request.allowed_method
+    if allowed not in (None, request.method):
+        message = f"{request.method} is not allowed for {request.path}, expected {allowed}"
+        raise RejectedRequestError(405, message, headers={"allow": str(allowed)})
+    endpoint = request.endpoint or request.count_endpoint
+    if endpoint is not None:
+        return endpoint
+    known = sdk_facts()
+    paths = [sdk.description for _, sdk in known] + [spec.count.description for spec, _ in known if spec.count is not None]
+    expected = f"expected {', '.join(paths)} or a list of models"
+    message = f"formatbridge does not convert {request.method} {request.path or '/'}, {expected}"
+    raise RejectedRequestError(404, message, code=_UNKNOWN_URL)
 
 
 def _with_model(open_exchange: Callable[[], ExchangeT], source: FormatSpec) -> ExchangeT:
