@@ -110,16 +110,15 @@ class RelayProfile:
     """Headers with the id of an answer, in order of preference."""
 
     def __post_init__(self) -> None:
-        for name in ("auth", "paths", "stream_paths", "count_paths", "headers"):
-            table = getattr(self, name)
-            if not isinstance(table, FormatPaths):
-                checked_table(f"profile {name}", table)
-        for name in ("auth", "paths", "stream_paths", "count_paths", "plain_only"):
-            table = getattr(self, name)
-            if not isinstance(table, FormatPaths):
-                _check_endpoints(f"profile {name}", table, {MODELS} if name != "plain_only" else set())
-                for endpoint, path in table.items() if name.endswith("paths") else ():
-                    _check_path(endpoint, path)
+        named = {name: getattr(self, name) for name in ("auth", "paths", "stream_paths", "count_paths")}
+        tables = {name: table for name, table in named.items() if not isinstance(table, FormatPaths)}
+        for name, table in {**tables, "headers": self.headers}.items():
+            checked_table(f"profile {name}", table)
+        for name, table in tables.items():
+            _check_endpoints(f"profile {name}", table, {MODELS})
+            for endpoint, path in table.items() if name != "auth" else ():
+                _check_path(endpoint, path)
+        _check_endpoints("profile plain_only", self.plain_only, set())
         object.__setattr__(self, "plain_only", frozenset(self.plain_only))
         for name in ("version_headers", "request_id_headers"):
             names = checked_names(f"profile {name}", getattr(self, name))
