@@ -391,12 +391,15 @@ def list_format(native: JsonObject, call: Call) -> FormatSpec:
     if is_empty and native.get("success") is not True and error_text(native)[0]:
         raise InvalidPayloadError(requested.name, "models", [("", "has no list of models, expected data or models")])
     listing, common = requested.endpoint.models, known[0].endpoint.models.keys[0]
-    if listing.keys[0] != common and common not in native:
+    has_common_key = listing.keys[0] == common
+    if not has_common_key and common not in native:
         if native and native.keys().isdisjoint(listing.keys):
             raise InvalidPayloadError(requested.name, "models", [(f"/{listing.keys[0]}", "is missing, expected an array")])
         return requested
-    default = requested if listing.keys[0] == common else known[0]
-    return _labelled(native.get(common), known) or default if default.endpoint.models.label else default
+    default = requested if has_common_key else known[0]
+    if default.endpoint.models.label is None:
+        return default
+    return _labelled(native.get(common), known) or default
 
 
 def _labelled(models: JsonValue, known: Iterable[FormatSpec]) -> FormatSpec | None:
