@@ -98,8 +98,7 @@ class Turn:
             return request
         if not isinstance(body, dict):
             return request
-        raw = body.get("input")
-        self._input = [{"role": "user", "content": raw}] if isinstance(raw, str) else list(raw) if isinstance(raw, list) else []
+        self._input = _input_items(body.get("input"))
         self._is_stored = body.get("store") is not False
         has_references = any(isinstance(item, dict) and item.get("type") == _REFERENCE for item in self._input)
         if has_references:
@@ -159,6 +158,13 @@ class Turn:
 
     def _key(self, id: str) -> str:
         return f"{self._scope}/{id}"
+
+
+def _input_items(raw: Any) -> list[Any]:
+    """Return the field ``input`` of a request as a list; a text is a message of the user."""
+    if isinstance(raw, str):
+        return [{"role": "user", "content": raw}]
+    return list(raw) if isinstance(raw, list) else []
 
 
 async def _result(value: T | Awaitable[T]) -> T:
