@@ -95,6 +95,8 @@ class DialectRules:
     format."""
     item_types: frozenset[str] | None = None
     """The types of items of Responses that the server reads; None: as the format."""
+    rejects_items: frozenset[str] = frozenset()
+    """Types of items of Responses that the server rejects."""
     tool_types: Mapping[str, str] = field(default_factory=dict)
     """Types of tools of Responses to the types that this server has for the same tools."""
     rejects_in_tools: frozenset[str] = frozenset()
@@ -168,6 +170,10 @@ class DialectRules:
     def unread(self) -> frozenset[str]:
         """Fields of a request that the server rejects or ignores."""
         return self.rejects | self.ignores
+
+    def accepts_item(self, type: str) -> bool:
+        """Return whether the server accepts items of a type in the input of Responses."""
+        return type not in self.rejects_items and (self.item_types is None or type in self.item_types)
 
     def omits(self, field: str, value: object) -> bool:
         """Return whether a request for the server must not have a field. One answer (``n`` is 1) is what every server gives."""

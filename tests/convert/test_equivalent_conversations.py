@@ -334,3 +334,118 @@ def test_an_id_that_the_server_does_not_get_is_no_addition() -> None:
     converted = fb.convert_request(body, source="chat_completions", target=fb.Target("generate_content", dialect="vertex"))
 
     assert [addition.path for addition in converted.additions] == ["/contents/1/parts/0/thoughtSignature"]
+
+
+_HISTORY = [
+    {"type": "shell_call", "call_id": "call_1", "action": {"commands": ["cat a.txt"]}, "status": "completed"},
+    {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": "iVBORw0KGgo="},
+    {"type": "file_search_call", "id": "fs_1", "status": "completed", "queries": ["hello"], "results": None},
+]
+
+
+def test_calls_of_server_tools_stay_if_other_items_go() -> None:
+    """If two items have the same image, it is uncertain which of them the encoder has left out. All calls of server tools were lost then."""
+    image = {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo=", "detail": "auto"}
+    user = {"role": "user", "content": [{"type": "input_text", "text": "hi"}, image]}
+    screenshot = {"type": "computer_call_output", "call_id": "call_2", "output": {"type": "computer_screenshot", "image_url": "x"}}
+    body = {"input": [user, *_HISTORY, screenshot | {"output": image}, {"role": "user", "content": "Thanks."}]}
+    converted = _convert(body, "responses", "openai", _TEXT_ONLY)
+
+    assert [item.get("type") for item in converted.body["input"]] == [
+        None, "shell_call", "file_search_call", "computer_call_output", None
+    ]  # fmt: skip
+    assert [loss.path for loss in converted.losses] == ["/input/0/content/1", "/input/2"]
+
+
+def test_a_replaced_conversation_keeps_the_items_of_its_format() -> None:
+    """A conversation that adds tools is replaced as a whole, with the calls that the server has run."""
+    tools = {"type": "additional_tools", "role": "developer", "tools": [{"type": "function", "name": "f", "parameters": {}}]}
+    converted = _convert({"input": [{"role": "user", "content": "hi"}, *_HISTORY, tools]}, "responses", "xai")
+
+    assert converted.body["input"][1:] == _HISTORY
+    assert [tool["name"] for tool in converted.body["tools"]] == ["f"]
+
+
+def test_a_document_of_blocks_loses_only_the_images_that_the_server_cannot_read() -> None:
+    """The image was in the report as lost and still in the document, or was written a second time next to it."""
+    image = {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}
+    document = {"type": "document", "source": {"type": "content", "content": [_text("words"), image]}, "x_unknown": 1}
+    converted = _convert({"max_tokens": 9, "messages": [{"role": "user", "content": [document]}]}, "messages", "bedrock")
+
+    content = converted.body["messages"][0]["content"]
+    assert content == [document | {"source": {"type": "content", "content": [_text("words")]}}]
+    assert [loss.path for loss in converted.losses] == ["/messages/0/content/0/source/content/1"]
+
+
+def test_a_document_of_images_only_becomes_its_title() -> None:
+    """Anthropic rejects a document without blocks."""
+    image = {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}
+    document = {"type": "document", "title": "Fares", "source": {"type": "content", "content": [image]}}
+    content = [document, _text("What is the fare?")]
+    converted = _convert({"max_tokens": 9, "messages": [{"role": "user", "content": content}]}, "messages", "bedrock")
+
+    assert [part["type"] for part in converted.body["messages"][0]["content"]] == ["text", "text"]
+    assert converted.body["messages"][0]["content"][0]["text"].strip() == "Fares"
+
+
+def test_a_document_without_its_cache_mark_stays_a_document() -> None:
+    """DeepSeek reads no cache marks. The conversation was replaced, and the mark was still in it."""
+    mark = {"cache_control": {"type": "ephemeral"}}
+    search = {"type": "search_result", "source": "https://example.com", "title": "Times", "content": [_text("At nine.", **mark)]}
+    call = {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "f", "input": {}, "x_unknown": 1}]}
+    result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": [search]}]}
+    converted = _convert({"max_tokens": 9, "messages": [{"role": "user", "content": "a"}, call, result]}, "messages", "deepseek")
+
+    assert converted.body["messages"][1] == call
+    assert converted.body["messages"][2]["content"][0]["content"] == [search | {"content": [_text("At nine.")]}]
+
+
+def test_added_tools_come_without_the_toolsets_of_servers_that_the_caller_configured() -> None:
+    """The encoder writes a toolset for each server, which contradicts the configuration in the server itself."""
+    servers = [{"type": "url", "name": "wiki", "url": "https://example.com", "tool_configuration": {"enabled": False}}]
+    definition = {"name": "f", "input_schema": {"type": "object", "properties": {}}}
+    addition = {"type": "tool_addition", "tool": {"type": "tool_definition", "definition": definition}}
+    messages = [{"role": "user", "content": "a"}, {"role": "system", "content": [addition]}]
+    converted = _convert({"max_tokens": 9, "messages": messages, "mcp_servers": servers}, "messages", "vertex")
+
+    assert converted.body["tools"] == [definition]
+    assert converted.body["mcp_servers"] == servers
+
+
+@pytest.mark.parametrize("dialect", ["lmstudio", "perplexity"])
+def test_functions_become_tools_if_the_server_gets_only_some_of_them(dialect: str) -> None:
+    """A request with functions and tools calls either. The server has no choice of one function, so it gets only this one."""
+    functions = [{"name": name, "description": "d", "parameters": {"type": "object", "properties": {}}} for name in "fg"]
+    body = {"messages": [_USER], "functions": functions, "function_call": {"name": "f"}}
+    converted = _convert(body, "chat_completions", dialect)
+
+    assert converted.body.keys() == {"model", "messages", "tools", "tool_choice"}
+    assert [tool["function"]["name"] for tool in converted.body["tools"]] == ["f"]
+    assert [loss.path for loss in converted.losses] == ["/functions/1"]
+
+
+def test_unknown_members_of_removed_settings_are_in_the_report() -> None:
+    """The setting is removed as a whole, and only its known members were reported."""
+    thinking = {"type": "enabled", "budget_tokens": 2000, "x_unknown": 1}
+    body = {"max_tokens": 4000, "messages": [{"role": "user", "content": "a"}], "thinking": thinking}
+    converted = _convert(body, "messages", "anthropic", fb.ModelFacts(reasoning="none"))
+
+    assert "thinking" not in converted.body
+    assert "/thinking/x_unknown" in {loss.path for loss in converted.losses}
+
+
+def test_a_message_without_a_readable_image_has_no_empty_list() -> None:
+    """Servers reject empty lists of calls and of images."""
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+    answer = {"role": "assistant", "content": "Here it is.", "images": [image]}
+    converted = _chat([_USER, answer, _USER], "cerebras", _TEXT_ONLY)
+
+    assert converted.body["messages"][1] == {"role": "assistant", "content": "Here it is."}
+
+
+def test_an_empty_turn_goes_if_turns_must_alternate() -> None:
+    """The encoder leaves it out, and next to a moved instruction the caller's empty turn stayed."""
+    messages = [_USER, {"role": "assistant", "content": None}, {"role": "system", "content": "Be brief."}, _USER, _calls("call_1")]
+    converted = _chat([*messages, _result("call_1", "x")], "perplexity")
+
+    assert [message["role"] for message in converted.body["messages"]] == ["system", "user", "assistant", "tool"]

@@ -34,6 +34,10 @@ class BodyChanges:
         """Record pointers at which the body has no value any more."""
         self._removed.update(pointers)
 
+    def is_removed(self, pointer: str) -> bool:
+        """Return whether the value at a pointer is removed."""
+        return pointer in self._removed
+
     def arrange(self, pointer: str, items: Sequence[int | NewItem]) -> None:
         """Record the items of the list at a pointer: indexes of the body, and new items."""
         self._orders[pointer] = items
@@ -61,7 +65,9 @@ class BodyChanges:
         for item in self._orders.get(path, range(len(value))):
             items.append(item.value if isinstance(item, NewItem) else self._applied(value[item], f"{path}/{item}", paths))
         kept = [item for item in items if item is not _NOTHING]
-        return "" if value and not kept and path.endswith(_TEXTS) else kept
+        if value and not kept and path.count("/") > 2 and not path.endswith("/parts"):
+            return "" if path.endswith(_TEXTS) else _NOTHING  # in a message an empty list of calls or images is invalid
+        return kept
 
     def pointer_of(self, item: NewItem, pointer: str) -> str:
         """Return the pointer, after the changes, of a new item of the list at a pointer."""

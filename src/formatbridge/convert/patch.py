@@ -75,6 +75,10 @@ class Patch:
         """Return whether a value at, above or below a pointer has changed, or the item at it has moved."""
         return path in self._moved or path in self._above or not self._changed.isdisjoint(prefixes(path))
 
+    def is_unwritten(self, path: str) -> bool:
+        """Return whether a value of the caller, which the encoder does not write, stays in the body."""
+        return path in self._unwritten_values and not self.changes.is_removed(path)
+
     def pointer_of_addition(self, pointer: str) -> str | None:
         """Translate the pointer of an addition in the encoded body to the final body; None if the final body does not have it."""
         path = ""
@@ -150,7 +154,7 @@ class Patch:
                 result[name] = self.apply(raw[name], before[key], after[key], below)
             # A key that only the server's body has may be in the caller's body already, in a field that the format does not write.
             elif before.get(key, _ABSENT) != after[key] and (key in before or not covers(raw.get(name), after[key])):
-                result[name] = after[key]
+                result[name] = _added(before.get(key), after[key])
                 self._sources.update(self._origins.pointers(after[key]))
                 self.note(below)
         return result if len(self._changed) > count else raw
@@ -158,3 +162,10 @@ class Patch:
     def _unwritten(self, raw: Any, before: Any, path: str) -> list[Item] | None:
         """Return the items of a list that the encoder does not write."""
         return aligned(raw, before, [], path, self._origins) if isinstance(raw, list) and isinstance(before, list) else None
+
+
+def _added(before: Any, after: Any) -> Any:
+    """Return a value that the caller does not have; of a list with new items, only these, because the encoder has added the others."""
+    if isinstance(before, list) and isinstance(after, list) and all(item in after for item in before):
+        return [item for item in after if item not in before]
+    return after

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from formatbridge import ir
 from formatbridge.formats.format import CallerTool, FormatSpec
 from formatbridge.formats.model_facts import ModelFacts
@@ -38,11 +40,30 @@ def encode_request_for(
         options = options_for_model(request, facts, target_format, options)
     if target_format.dialect is not None:
         request = adapt_to_server(request, target_format, losses)
+    if request.format == target_format.name:
+        request = _with_unchanged_items(request)
     request, tools = adapt_tools(request, target_format.tool_rules, losses)
     body = target_format.encode_request(request, losses, options)
     if target_format.dialect is not None:
         body = rename_for_server(body, request, target_format, losses)
     return body, tools
+
+
+def _with_unchanged_items(request: ir.Request) -> ir.Request:
+    """Return a request with calls of server tools and their results as opaque parts, which the encoder of their format writes unchanged."""
+    messages = [
+        replace(message, parts=[_unchanged(part, request.format) for part in message.parts])
+        if any(type(part) is ir.Hosted for part in message.parts)
+        else message
+        for message in request.messages
+    ]
+    return replace(request, messages=messages)
+
+
+def _unchanged(part: ir.Part, format: ir.FormatName) -> ir.Part:
+    if not isinstance(part, ir.Hosted) or part.raw is None:
+        return part
+    return ir.Opaque(format=format, raw=part.raw, label=part.family, severity="impossible", code="server_history", src=part.src)
 
 
 def same_request(raw: JsonObject, format: FormatSpec, model: str, stream: bool) -> JsonObject:

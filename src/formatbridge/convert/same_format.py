@@ -20,6 +20,7 @@ from formatbridge.formats.shared.foreign_tokens import Removed, original_pointer
 from formatbridge.formats.shared.server_fields import drop_unread_fields
 from formatbridge.formats.shared.server_rules import changes_configuration
 from formatbridge.formats.shared.turns import leading_instructions
+from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.pointers import prefixes
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
@@ -57,7 +58,7 @@ def same_request_for_server(
         noted = Ledger(raw, format.field_paths)
         body = _Adaptation(raw, format, format_of_server, options, facts, replaces_conversation=True).body(noted)
     _include(losses, noted, body, str)
-    adapted, rounds, original = body, 0, raw
+    adapted, rounds, original, request = body, 0, raw, adaptation.request
     while facts is not None and adapted is not raw and rounds < _MOST_ROUNDS:
         raw, rounds, noted = adapted, rounds + 1, Ledger(adapted, format.field_paths)
         adaptation = _Adaptation(raw, format, format_of_server, options, facts)
@@ -72,7 +73,25 @@ def same_request_for_server(
             losses.added(addition.path, addition.value, addition.why)
     if format_of_server.dialect is not None:
         adapted = format.server_requests.with_missing_messages(adapted, format_of_server.dialect, losses)
+    _note_unmodelled(request, Ledger(original, format.field_paths), original, adapted, losses)
     return adapted, tools
+
+
+def _note_unmodelled(request: ir.Request, noted: Ledger, original: JsonObject, body: JsonObject, losses: Ledger) -> None:
+    """Note the unmodelled members of settings that the body does not have, because other members were rejected or have another name.
+
+    ``noted``: an empty report of ``original``, the body of the caller.
+    """
+    settings = (request, request.reasoning, request.tool_choice, request.output_format, request.audio, request.image)
+    for node in settings:
+        if node is not None and node.extra:
+            noted.extras(node)
+    code = "refused_by_model" if losses.dialect is None else "unsupported_by_server"
+    dropped = {loss.path for loss in losses.losses if loss.kind == "dropped"} if noted.losses else set()
+    for loss in noted.losses:
+        is_absent = resolve(body, loss.path)[1] is ABSENT and not _is_elsewhere(loss.path, original, body)
+        if is_absent and dropped.isdisjoint(prefixes(loss.path)):
+            losses.dropped_at(loss.path, code, severity=loss.severity)
 
 
 def _include(losses: Ledger, noted: Ledger, body: JsonObject, original: Callable[[str], str]) -> None:
@@ -106,12 +125,12 @@ class _Adaptation:
         self._noted = Ledger(raw, format.field_paths)
         origins = Origins(raw, format.item_identity)
         self._patch = Patch(raw, format, origins)
-        self._request = format.decode_request(
+        self.request = format.decode_request(
             check(origins.body, format, "request"), model=raw.get("model"), stream=bool(raw.get("stream"))
         )
-        self._common, _ = encode_request_for(self._request, format, null_ledger(), options)
+        self._common, _ = encode_request_for(self.request, format, null_ledger(), options)
         self._for_server, self.tools = encode_request_for(
-            self._request, _without_history(format_of_server), self._noted, options, facts
+            self.request, _without_history(format_of_server), self._noted, options, facts
         )
         """The caller's tools that were changed."""
         self._codes = {loss.code for loss in self._noted.losses}
@@ -129,7 +148,7 @@ class _Adaptation:
         unread += self._excluded_settings()
         changes = self._patch.changes
         changes.remove(loss.path for loss in unread if loss.path and not self._patch.concerns(loss.path))
-        changes.remove([*self._nested_fields(losses), *self._items_of_reasoning(losses), *self._empty_instructions(losses)])
+        changes.remove([*self._nested_fields(losses), *self._items_of_reasoning(losses), *self._empty_messages(losses)])
         body, before = _changed(self._with_changed_settings(body), changes, self._format), changes.apply(self._raw)
         noted = Ledger(before, self._format.field_paths)
         noted.dialect = rules
@@ -138,14 +157,14 @@ class _Adaptation:
             body = _with_fields_of_server(body, self._format, self._for_server, rules, noted)
         self._report(body, before, losses)
         if rules is not None:
-            body = drop_unread_fields(body, before, self._request, self._format_of_server, noted)
+            body = drop_unread_fields(body, before, self.request, self._format_of_server, noted)
         _include(losses, noted, body, changes.original)
         return body
 
     def is_equivalent(self, body: JsonObject) -> bool:
         """Return whether the encoder writes a conversation for the server from ``body`` as from the body of the caller.
 
-        Reasoning is left out: servers have different fields for it, and a message may have several texts of it.
+        Reasoning is left out: servers have different fields for it, and a message may have several texts of it. Tools have no order.
         """
         keys = {self._field, "tools"}
         if all(body.get(key) is self._raw.get(key) for key in keys):
@@ -155,9 +174,13 @@ class _Adaptation:
         except InvalidPayloadError:  # the encoder always writes a valid conversation
             return False
         request = self._format.decode_request(checked, model=self._raw.get("model"), stream=bool(self._raw.get("stream")))
-        expected, actual = (self._encoded_without_reasoning(each) for each in (self._request, request))
-        settings = self._reasoning_fields
-        return _without_fields(expected, settings) == _without_fields(actual, settings)
+        expected, actual = (self._encoded_without_reasoning(each) for each in (self.request, request))
+        return self._comparable(expected) == self._comparable(actual)
+
+    def _comparable(self, encoded: JsonObject) -> JsonObject:
+        tools = encoded.get("tools")
+        order = {"tools": sorted(tools, key=dumps)} if isinstance(tools, list) else {}
+        return _without_fields(encoded, self._reasoning_fields) | order
 
     def _encoded_without_reasoning(self, request: ir.Request) -> JsonObject:
         messages = [
@@ -181,17 +204,18 @@ class _Adaptation:
             losses.dropped_at(pointer, "rejected_by_server")
         return pointers
 
-    def _empty_instructions(self, losses: Ledger) -> list[str]:
-        """Return the pointers of instructions among the turns that have nothing to move before the first turn; note them."""
-        if self._rules is None or self._rules.accepts_later_instructions:
+    def _empty_messages(self, losses: Ledger) -> list[str]:
+        """Return the pointers of empty messages that the encoder does not write, at places where the server rejects them; note them."""
+        rules, messages = self._rules, self.request.messages
+        if rules is None:
             return []
-        messages = self._request.messages
+        rejected = [] if rules.accepts_later_instructions else messages[leading_instructions(messages) :]
         pointers = [
             message.src
-            for message in messages[leading_instructions(messages) :]
-            if message.role in ("system", "developer") and _is_empty(message)
+            for message in rejected
+            if (rules.requires_alternating_turns or message.role in ("system", "developer")) and _is_empty(message)
         ]
-        pointers = [pointer for pointer in pointers if not self._patch.concerns(pointer)]
+        pointers = [pointer for pointer in pointers if self._patch.is_unwritten(pointer) or not self._patch.concerns(pointer)]
         for pointer in pointers:
             losses.dropped_at(pointer, "empty", severity="info")
         return pointers
@@ -218,16 +242,18 @@ class _Adaptation:
         body: JsonObject = patch.apply(raw, _without_fields(self._common, settings), _without_fields(adapted, settings), "")
         patch.remove_moved()
         current = body
-        if rules is not None and not rules.accepts_legacy_functions:
+        changes_tools = self._common.get("tools") != adapted.get("tools")
+        changes_tools = changes_tools or adapted.get("tool_choice") not in (None, self._common.get("tool_choice"))
+        if changes_tools or (rules is not None and not rules.accepts_legacy_functions):
             current = requests.without_legacy_functions(body, adapted)
         if current is not body:
             patch.note_changes(raw, current, (raw.keys() | current.keys()) - {field})
             body = current | {field: patch.replace(f"/{field}", adapted[field])}
         elif self._replaces_conversation:
             body = body | {key: patch.replace(f"/{key}", adapted[key]) for key in (field, "tools") if key in adapted}
-        elif _replaces_conversation(self._request, rules, self._common, self._for_server) or self._has_moved_instructions():
+        elif _replaces_conversation(self.request, rules, self._common, self._for_server) or self._has_moved_instructions():
             body = body | {field: patch.replace(f"/{field}", adapted[field])}
-        return _with_moved_values(body, raw, self._request, self._format, (self._common, self._for_server), patch, self._options)
+        return _with_moved_values(body, raw, self.request, self._format, (self._common, self._for_server), patch, self._options)
 
     def _has_moved_instructions(self) -> bool:
         """Return whether the encoder moves all instructions out of the conversation for any server, and this one requires it."""
@@ -239,7 +265,7 @@ class _Adaptation:
         )
         is_in_conversation = any(
             message.src.startswith(f"/{self._field}/") and message.role == "system" and not _is_empty(message)
-            for message in self._request.messages
+            for message in self.request.messages
         )
         return is_in_conversation and not any(encoded)
 
@@ -274,7 +300,7 @@ class _Adaptation:
             if body.get(key) not in (None, "none") and not body.get(tools) and key not in self._for_server
         }
         # A message may add tools, too.
-        is_needless = needless and not any(message.tools for message in self._request.messages)
+        is_needless = needless and not any(message.tools for message in self.request.messages)
         return _without_fields(body, frozenset(needless)) if is_needless else body
 
     def _with_one_limit(self, body: JsonObject, losses: Ledger) -> JsonObject:
@@ -293,11 +319,7 @@ class _Adaptation:
     def _excluded_settings(self) -> list[Loss]:
         """Return the losses of settings of reasoning which a forced tool call excludes on the server."""
         rules = self._rules
-        if (
-            rules is None
-            or not rules.forced_call_excludes_reasoning
-            or not self._format_of_server.excludes_reasoning(self._request)
-        ):
+        if rules is None or not rules.forced_call_excludes_reasoning or not self._format_of_server.excludes_reasoning(self.request):
             return []
         return [loss for loss in self._noted.losses if loss.code == "excluded" and self._is_of_reasoning(loss)]
 
@@ -397,8 +419,20 @@ def _with_moved_values(
     for key in moved:
         patch.note(f"/{key}")
     return {key: value for key, value in body.items() if key not in moved} | {
-        key: for_server[key] for key in for_server if key in moved
+        key: _with_moved(body.get(key), alone.get(key), for_server[key]) for key in for_server if key in moved
     }
+
+
+def _with_moved(value: Any, alone: Any, encoded: Any) -> Any:
+    """Return an encoded value of a field, or the list of the caller with the items that only the encoded one has.
+
+    ``alone``: the value as it is encoded without the conversation.
+    """
+    lists = [each or [] for each in (value, alone, encoded)]
+    if not all(isinstance(each, list) for each in lists):
+        return encoded
+    of_caller, known, items = lists
+    return [*of_caller, *(item for item in items if item not in known)]
 
 
 def _with_fields_of_server(

@@ -92,6 +92,8 @@ def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
             # Only assistant messages have refusals (official SDK, ``ContentArrayOfContentPart``).
             losses.changed(part, "", part.text, "flattened")
             return {"type": "text", "text": part.text}
+        case ir.Opaque(format="chat_completions", raw=dict(own_part)) if "/content/" in part.src:
+            return own_part
         case ir.Opaque() | ir.Hosted():
             text = encode_opaque(part, losses)
             return None if text is None else _encode_text(text, losses)

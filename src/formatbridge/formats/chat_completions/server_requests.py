@@ -163,7 +163,7 @@ def _adapt_message(message: JsonObject, index: int, rules: DialectRules, losses:
     if not message.get(field) and message.get(other) == text:
         message = {key: value for key, value in message.items() if key != other}
     message = _without_texts(message, (other,), text, index, rules, losses)
-    if is_repeated and any(map(message.get, _LISTS)):
+    if is_repeated and text and any(map(message.get, _LISTS)):
         losses.added(f"/messages/{index}/{field}", text, f"{rules.server} reads the text of reasoning there")
     return message | {field: text} if text and message.get(field) != text else message
 

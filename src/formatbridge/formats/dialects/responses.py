@@ -10,6 +10,10 @@ from formatbridge.formats.dialects.sources import sources_of_fields
 _VLLM_TOOLS = frozenset({
     "web_search", "code", "image_generation", "mcp", "file_search", "local_shell", "shell", "apply_patch", "computer_use_preview",
 })  # fmt: skip
+_ITEMS_OF_OPENAI = frozenset({
+    "additional_tools", "configuration_update", "custom_tool_call", "custom_tool_call_output", "tool_search_call", "tool_search_output",
+})  # fmt: skip
+"""Types of items of custom tools, of tool searches and of changes of the configuration."""
 _XAI_TOOLS = frozenset({
     "web_search", "code", "image_generation", "mcp", "x_search", "collections_search", "file_search", "code_execution", "shell",
 })  # fmt: skip
@@ -57,6 +61,7 @@ RESPONSES: Mapping[str, DialectRules] = {
     ),
     "vllm": DialectRules(
         server="vLLM",
+        rejects_items=_ITEMS_OF_OPENAI,
         ignores=frozenset({"prompt_cache_key", "safety_identifier"}),
         accepts_later_configuration=False,
         has_custom_tools=False,
@@ -71,7 +76,7 @@ RESPONSES: Mapping[str, DialectRules] = {
                 "github.com/vllm-project/vllm vllm/entrypoints/openai/responses/protocol.py": (
                     "cache_marks ignores accepts_unsigned_reasoning"
                 ),
-                "vllm-project/vllm#42475": "accepts_later_configuration has_tool_search server_tools",
+                "vllm-project/vllm#42475": "accepts_later_configuration rejects_items has_tool_search server_tools",
                 "github.com/vllm-project/vllm vllm/entrypoints/openai/responses/utils.py": "has_custom_tools reads_encrypted_reasoning",
                 "vllm-project/vllm#46737, #49493": "has_namespaces",
             }
@@ -79,6 +84,7 @@ RESPONSES: Mapping[str, DialectRules] = {
     ),
     "xai": DialectRules(
         server="xAI",
+        rejects_items=_ITEMS_OF_OPENAI,
         ignores=frozenset({"background", "metadata", "service_tier", "truncation"}),
         accepts_later_configuration=False,
         has_custom_tools=False,
@@ -91,7 +97,7 @@ RESPONSES: Mapping[str, DialectRules] = {
         sources=sources_of_fields(
             {
                 "reference.langchain.com, XAIResponsesCreateParams": "cache_marks ignores",
-                "router-for-me/CLIProxyAPI#4434": "accepts_later_configuration",
+                "router-for-me/CLIProxyAPI#4434": "accepts_later_configuration rejects_items",
                 "james-6-23/codex2api#516": "has_custom_tools",
                 "maximhq/bifrost#5428": "has_namespaces has_tool_search server_tools tool_types",
                 "NOirBRight/CodexHub#517": "rejects_in_tools",

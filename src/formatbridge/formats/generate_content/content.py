@@ -102,6 +102,8 @@ def _encode_refusal(part: ir.Refusal, context: EncodeContext, losses: Ledger) ->
 
 def _encode_foreign(part: ir.Opaque | ir.Hosted, context: EncodeContext, losses: Ledger) -> list[JsonObject]:
     """Encode a part of another format: an execution of code if this format has it, else its text."""
+    if isinstance(part, ir.Opaque) and part.format == "generate_content" and isinstance(part.raw, dict) and not context.is_answer:
+        return [part.raw]
     if isinstance(part, ir.Hosted) and part.family == "code" and part.id in context.runs:
         return encode_hosted(part, losses, carry=context.carries)
     text = encode_opaque(part, losses)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Container
+from dataclasses import replace
 from typing import Literal, assert_never
 
 from formatbridge import ir
@@ -67,7 +68,41 @@ def decode_content(content: str | list[JsonObject] | None, src: str, kinds: Cont
 
 def encode_content(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
     """Encode the parts of a user turn, a tool result or an instruction as blocks."""
+    documents = [part for part in parts if type(part) is ir.Opaque and part.label == "document" and part.format == "messages"]
+    if documents:
+        parts = _with_images_in_documents(parts, documents, losses)
     return [block for part in parts if (block := encode_part(part, losses)) is not None]
+
+
+def _with_images_in_documents(parts: list[ir.Part], documents: list[ir.Opaque], losses: Ledger) -> list[ir.Part]:
+    """Return the parts without those for the images in documents of blocks. A document keeps only the images that have a part."""
+    inner = {part.src: _inner_src(part.src) for part in parts if isinstance(part, ir.Media)}
+    kept = {id(document): _document_with(document, inner.keys(), losses) for document in documents}
+    joined = [kept.get(id(part), part) for part in parts if inner.get(part.src) not in {document.src for document in documents}]
+    return [part for part in joined if part is not None]
+
+
+def _inner_src(src: str) -> str:
+    """Return the pointer of the document that has the image at a pointer."""
+    return src.rpartition("/source/content/")[0]
+
+
+def _document_with(document: ir.Opaque, images: Container[str], losses: Ledger) -> ir.Part | None:
+    """Return a document of blocks with some of its images only; its title if that leaves no block, or None if it has no title."""
+    source = document.raw["source"]
+    blocks = source.get("content")
+    if isinstance(blocks, str) or source.get("type") != "content":
+        return document
+    kept = [
+        block
+        for index, block in enumerate(blocks)
+        if block.get("type") not in _INNER_KINDS or f"{document.src}/source/content/{index}" in images
+    ]
+    if len(kept) == len(blocks):
+        return document
+    if not kept:
+        return encode_opaque(document, losses) if document.text else None
+    return replace(document, raw=document.raw | {"source": source | {"content": kept}})
 
 
 def simplify_content(blocks: list[JsonObject]) -> str | list[JsonObject]:

@@ -23,6 +23,7 @@ from formatbridge.formats.messages.content import (
     decode_content,
     decode_inner_media,
     decode_part,
+    encode_content,
     encode_part,
     encode_text,
     simplify_content,
@@ -168,6 +169,8 @@ def _join_blank_texts(parts: list[ir.Part]) -> list[ir.Part]:
 
 
 def _encode_foreign(part: ir.Opaque | ir.Hosted, losses: Ledger) -> JsonObject | None:
+    if isinstance(part, ir.Opaque) and part.format == "messages" and isinstance(part.raw, dict):
+        return part.raw
     text = encode_opaque(part, losses)
     return {"type": "text", "text": text.text} if text and text.text.strip() else None
 
@@ -328,16 +331,10 @@ class TurnEncoder:
 
     def _add_user(self, message: ir.Message) -> None:
         """Add the tool results of a user turn to the turns after their calls, then its other blocks."""
-        blocks: list[JsonObject] = []
-        results: list[ir.ToolResult] = []
         losses = self._losses
-        for part in _join_blank_texts(message.parts):
-            if type(part) is ir.ToolResult:
-                results.append(part)
-                continue
-            block = encode_part(part, losses)
-            if block is not None:
-                blocks.append(block)
+        results = [part for part in message.parts if type(part) is ir.ToolResult]
+        parts = _join_blank_texts(message.parts)
+        blocks = encode_content([part for part in parts if type(part) is not ir.ToolResult] if results else parts, losses)
         if not blocks and not results:
             note_empty(message, losses)
             return

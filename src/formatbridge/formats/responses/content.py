@@ -100,6 +100,8 @@ def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
             converted = {"type": "input_text", "text": part.text}
             losses.changed(part, "", converted, "flattened")
             return converted
+        case ir.Opaque(format="responses", raw=dict(own_part)):
+            return own_part
         case ir.Opaque() | ir.Hosted():
             text = encode_opaque(part, losses)
             return None if text is None else _encode_text(text, losses)

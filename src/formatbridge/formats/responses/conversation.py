@@ -19,7 +19,7 @@ from formatbridge.formats.responses.item_ids import ItemIds
 from formatbridge.formats.responses.reasoning import decode_reasoning, encode_reasoning
 from formatbridge.formats.responses.tool_calls import decode_call, encode_call, encode_result
 from formatbridge.formats.shared.held_fields import drop_field
-from formatbridge.formats.shared.parts import encode_opaque, is_only_text, set_unknown_severity
+from formatbridge.formats.shared.parts import encode_opaque, is_list_item, is_only_text, set_unknown_severity
 from formatbridge.formats.shared.reasoning_tokens import carries_call_token
 from formatbridge.formats.shared.turns import note_empty
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
@@ -151,6 +151,11 @@ def _encode_assistant_parts(parts: list[ir.Part], items: list[JsonObject], ids: 
                 _encode_message_parts(message_parts, items, ids, losses)
                 message_parts = []
             message_parts.append(part)
+        elif type(part) is ir.Opaque and part.format == "responses" and is_list_item(part):
+            if message_parts:
+                _encode_message_parts(message_parts, items, ids, losses)
+                message_parts = []
+            items.append(part.raw)
         elif type(part) is ir.Hosted or type(part) is ir.Opaque:
             text = encode_opaque(part, losses)
             message_parts += [text] if text else []

@@ -9,12 +9,12 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
 
-def _items_of_server(items: list[JsonObject], types: frozenset[str], losses: Ledger) -> list[JsonObject]:
+def _items_of_server(items: list[JsonObject], rules: DialectRules, losses: Ledger) -> list[JsonObject]:
     """Return the items that the server reads. One without a type is a message, or a reference if it has no role."""
     kept = []
     for index, item in enumerate(items):
         kind = item.get("type") or ("message" if "role" in item else "item_reference")
-        if kind in types:
+        if rules.accepts_item(kind):
             kept.append(item)
         else:
             losses.dropped_at(f"/input/{index}", "unsupported_by_server")
@@ -45,8 +45,8 @@ class _ServerRequests(ServerRequests):
         del request
         if rules.rejects_in_tools or rules.tool_types:
             body = _with_tools_of_server(body, rules, losses)
-        if rules.item_types is not None and isinstance(body.get("input"), list):
-            body = body | {"input": _items_of_server(body["input"], rules.item_types, losses)}
+        if isinstance(body.get("input"), list):
+            body = body | {"input": _items_of_server(body["input"], rules, losses)}
         return body
 
 

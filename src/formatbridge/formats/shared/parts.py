@@ -42,6 +42,11 @@ def encode_opaque(part: ir.Opaque | ir.Hosted, losses: Ledger) -> ir.Text | None
     return None
 
 
+def is_list_item(part: ir.Opaque) -> bool:
+    """Return whether a part is an item of a conversation, such as ``/input/3``, and not a part in a message."""
+    return part.src.count("/") == 2
+
+
 def set_unknown_severity(parts: list[ir.Part], known: Container[str] = ()) -> list[ir.Part]:
     """Set the severity of losing parts of unknown type to ``impossible``, because such a part may be the whole question. Return the parts.
 

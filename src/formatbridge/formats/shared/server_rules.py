@@ -13,10 +13,11 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.dialect import DialectRules, MediaSource
 from formatbridge.formats.format import FormatSpec
-from formatbridge.formats.shared.parts import encode_opaque, is_same_list
+from formatbridge.formats.shared.parts import encode_opaque, is_list_item, is_same_list
 from formatbridge.formats.shared.settings import clamp
 from formatbridge.formats.shared.tool_selection import added_tools, note_moved
 from formatbridge.formats.shared.turns import leading_instructions, with_instructions_first
+from formatbridge.jsontext.types import JsonValue
 from formatbridge.report.ledger import Ledger
 from formatbridge.report.loss_rules import rule_of_setting
 from formatbridge.report.losses import Severity
@@ -234,8 +235,17 @@ def _adapt_part(part: ir.Part, rules: DialectRules, losses: Ledger, *, severity:
         adapted = adapted if is_same_list(content, adapted.content) else replace(adapted, content=content)
     if rules.cache_marks == "none" and not isinstance(adapted, ir.Reasoning | ir.Refusal) and adapted.cache is not None:
         losses.dropped(adapted.cache, code=_UNSUPPORTED, severity="info")
+        if isinstance(adapted, ir.Opaque):
+            return replace(adapted, cache=None, raw=_without_key(adapted.raw, adapted.cache.src.rpartition("/")[2]))
         adapted = replace(adapted, cache=None)
     return adapted
+
+
+def _without_key(value: JsonValue, key: str) -> JsonValue:
+    """Return a value without a key of its objects, at any depth."""
+    if isinstance(value, dict):
+        return {name: _without_key(member, key) for name, member in value.items() if name != key}
+    return [_without_key(item, key) for item in value] if isinstance(value, list) else value
 
 
 def _adapt_kind(part: ir.Part, rules: DialectRules, losses: Ledger, severity: Severity) -> ir.Part | None:
@@ -250,6 +260,8 @@ def _adapt_kind(part: ir.Part, rules: DialectRules, losses: Ledger, severity: Se
             return part
         case ir.Hosted():
             is_read = rules.server_tools is None or part.family in rules.server_tools
+        case ir.Opaque() if is_list_item(part):
+            is_read = rules.accepts_item(part.label)
         case ir.Opaque(label="document", text=str()) if not _reads_documents(rules):
             return encode_opaque(part, losses)
         case ir.Media():

@@ -1,0 +1,102 @@
+"""The laws hold for requests that combine the conversations and the settings of several fixtures.
+
+One fixture has one feature. Defects of the adaptation to a server are in combinations, such as the same image in two items of which one is
+removed.
+"""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+from formatbridge.formats.dialects import DIALECTS
+from formatbridge.testing.vendor_rules import Facts, broken_rules
+from tests.laws.test_dialect_laws import BY_VALUE
+from tests.support.laws import Breach, Sample, nothing_added_is_silent, nothing_is_silent, once, report_is_precise, shipped
+from tests.support.pointers import ABSENT, value_at
+
+REQUESTS = 20
+"""The number of requests for each server. Each has another seed, so that a failure repeats."""
+_FIELDS = {"chat_completions": "messages", "messages": "messages", "responses": "input", "generate_content": "contents"}
+_FACTS = [
+    None,
+    fb.ModelFacts(inputs=frozenset({"text"})),
+    fb.ModelFacts(reasoning="none"),
+    fb.ModelFacts(refuses=frozenset({"tools"})),
+]
+_BY_VALUE = {
+    "effort": "an unknown effort is kept",
+    "thinkingLevel": "an unknown level is kept",
+    "mode": "an unknown mode is kept",
+    "thinking_budget": "another field has precedence",
+    "defer_loading": "an explicit default passes unchanged",
+    "name": "a changed name is that of another server",
+    "mcp_server_name": "a changed name is that of another server",
+    "media_type": "the server reads media of another type",
+    "0": "a changed word of a list is an unknown one, which is kept",
+}
+"""Keys of values with a loss that depends on the value, and why."""
+
+
+def _mixed(samples: list[Sample], field: str, choose: random.Random) -> Sample:
+    """Return a request with the conversations of two or three others, one of which may be within another, and their settings."""
+    first, *others = choose.sample(samples, choose.randint(2, 3))
+    body = copy.deepcopy(first.body)
+    for other in others:
+        added = copy.deepcopy(other.body)
+        items = body[field]
+        at = choose.choice([len(items), choose.randint(0, len(items))])
+        body[field] = [*items[:at], *added.pop(field), *items[at:]]
+        for key, value in added.items():
+            if key == "tools" and isinstance(value, list) and isinstance(body.get(key), list):
+                body[key] += [tool for tool in value if tool not in body[key]]
+            elif choose.random() < 0.6:
+                body.setdefault(key, value)
+    return replace(first, id="+".join(each.id for each in (first, *others)), body=body)
+
+
+def _breaches(sample: Sample, name: str, format: Any, target: Any) -> Iterator[Breach]:
+    convert = once(sample.convert, sample.body)
+    for law in (nothing_is_silent(sample.body, target, convert, per_place=1), report_is_precise(sample.body, target, convert)):
+        yield from (breach for breach in law if breach.path.rpartition("/")[2] not in _BY_VALUE)
+    yield from nothing_added_is_silent(sample.body, target, convert)
+    converted = convert(sample.body, target)
+    for addition in converted.additions:
+        if value_at(converted.body, addition.path) is ABSENT:
+            yield Breach("2 added nowhere", addition.path, addition.why)
+    known = {rule.name for each in (None, name) for rule, _ in broken_rules(format, sample.body, Facts(), each)}
+    known |= _UNKNOWN_TO_THE_RELAY
+    for rule, failure in broken_rules(format, converted.body, Facts(), name):
+        if rule.name not in known:
+            yield Breach(f"rejected: {rule.name}", "", failure.message)
+
+
+_UNKNOWN_TO_THE_RELAY = {"forced_call", "orphan_result"}
+"""Rules that depend on what the relay does not know: whether the model reasons, and which calls the server has stored."""
+
+
+@pytest.mark.parametrize(
+    ("name", "format"), [(name, format) for name, dialect in DIALECTS.items() for format in dialect.rules if format in _FIELDS]
+)
+def test_a_combination_of_fixtures_loses_nothing_in_silence(name: str, format: Any) -> None:
+    """For each server in its format, with and without facts about the model."""
+    field = _FIELDS[format]
+    samples = [
+        each
+        for each in shipped(format, "request")
+        if isinstance(each.body.get(field), list) and each.id.split("-")[1] not in BY_VALUE
+    ]
+    breaches: list[str] = []
+    for seed in range(REQUESTS):
+        choose = random.Random(f"{name} {format} {seed}")
+        sample = _mixed(samples, field, choose)
+        target: Any = fb.Target(format, dialect=name, model=choose.choice(_FACTS))
+        breaches += [f"{seed} {sample.id}: {breach}" for breach in _breaches(sample, name, format, target)]
+
+    assert breaches == []
