@@ -22,7 +22,7 @@ FILES_OF_ONE_PACKAGE = {
     "beta_headers": "messages: only Anthropic's server reads headers that name the fields of a body",
     "encode_context": "generate_content: only here a result must have the name of its call",
     "item_ids": "responses: only OpenAI Responses requires an id with a prefix on each output item",
-    "reasoning_control": "chat_completions: only its servers have different fields for the amount of reasoning",
+    "reasoning_control": "chat_completions: only its servers have different fields for the settings of reasoning",
     "stream_calls": "generate_content: arguments of calls arrive in parts with a JSON path",
     "stream_items": "responses: only here a stream sends output items, with events for each step",
     "stream_reasoning": "chat_completions: reasoning is in three fields that repeat one another",
@@ -91,7 +91,7 @@ DIFFERENCES: dict[str, dict[str, str]] = {
     },
     "reasoning": {
         "chat_completions: fields of reasoning that repeat one another are read once, and signatures belong to parts": (
-            " texts_in is_join_of detail_index details_repeat_blocks has_message_signature separate_bound_token read_config_fields"
+            " texts_in is_join_of detail_index details_repeat_blocks has_message_signature separate_bound_token"
         ),
         "generate_content: names of enumerations may be numbers or in lower case": "enum_name",
         "generate_content: a signature belongs to a part, which may be a call": (

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 import formatbridge as fb
+from formatbridge.dialect import ReasoningControl
 
 ASKED = [{"role": "user", "content": "x"}]
 
@@ -71,3 +72,17 @@ def test_thinking_without_a_budget_is_requested(target: fb.Format, result: dict[
 
     assert result.items() <= converted.body.items()
     assert [(loss.path, loss.kind, loss.severity) for loss in converted.losses] == [("/thinking/type", "changed", "lossy")]
+
+
+@pytest.mark.parametrize("effort", ["none", "high"])
+@pytest.mark.parametrize("control", get_args(ReasoningControl))
+def test_settings_that_are_written_for_a_server_pass_unchanged_to_it(control: ReasoningControl, effort: str) -> None:
+    """The settings of each kind of server can be decoded, and a request in these fields needs no change."""
+    rules = fb.DialectRules(server="S", reasoning_control=control)
+    target = fb.Target("chat_completions", dialect=fb.Dialect("s", {"chat_completions": rules}))
+    request = {"model": "m", "input": ASKED, "reasoning": {"effort": effort}}
+
+    written = fb.convert_request(request, source="responses", target=target)
+    again = fb.convert_request(written.body, source="chat_completions", target=target)
+
+    assert (again.body, [*again.losses]) == (written.body, [])

@@ -135,6 +135,11 @@ class ServerRequests:
         del encoded, rules, is_invalid
         return body
 
+    def reasoning_amounts(self, rules: DialectRules) -> frozenset[str]:
+        """Return in which units a request sets the amount of reasoning, if the servers differ: ``effort``, ``budget`` or both."""
+        del rules
+        return frozenset()
+
     def with_server_fields(self, body: JsonObject, encoded: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
         """Return the request with words, reasoning and documents where the server reads them."""
         del encoded, rules, losses

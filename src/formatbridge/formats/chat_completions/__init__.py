@@ -5,7 +5,7 @@ servers. Reasoning and images in responses are in no official type, but they are
 
 Only this package has ``stream_reasoning``, because only in this format reasoning comes in three fields that repeat one another.
 Only this package has no ``counts``, because the vendor's server counts tokens in the format of Responses only.
-``reasoning_control`` is here alone, because its servers have different fields for the amount of reasoning.
+``reasoning_control`` is here alone, because its servers have different fields for the settings of reasoning.
 """
 
 from __future__ import annotations

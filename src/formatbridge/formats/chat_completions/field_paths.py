@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from formatbridge.formats.chat_completions.reasoning_control import CONFIG_PLACES
 from formatbridge.formats.chat_completions.settings import SETTINGS
 from formatbridge.formats.chat_completions.usage import ALIASES, DETAILS
 from formatbridge.formats.shared.errors import ERROR_PLACES, ERROR_RULES
@@ -20,13 +21,7 @@ FIELD_PATHS = FieldPaths(
         "Request.usage_in_stream": ("stream_options/include_usage",),
         "Request.top_logprobs": ("top_logprobs", "logprobs"),
         "Request.seed": ("seed", "random_seed"),
-        "ReasoningConfig.effort": ("reasoning_effort", "reasoning/effort"),
-        "ReasoningConfig.budget": ("reasoning/max_tokens", "thinking/budget_tokens", "thinking_budget"),
-        "ReasoningConfig.mode": (
-            "thinking/type", "reasoning/enabled", "enable_thinking",
-            "chat_template_kwargs/enable_thinking", "chat_template_kwargs/thinking",
-        ),
-        "ReasoningConfig.show": ("reasoning/exclude", "include_reasoning", "reasoning_format"),
+        **CONFIG_PLACES,
         "OutputFormat.name": ("json_schema/name", "name"),
         "OutputFormat.description": ("json_schema/description", "description"),
         "OutputFormat.schema": ("json_schema/schema", "schema"),

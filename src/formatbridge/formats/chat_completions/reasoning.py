@@ -6,14 +6,18 @@ Most functions are here alone: compatible servers have three fields for the text
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats.chat_completions.content import is_audio
 from formatbridge.formats.chat_completions.holds import drop_unheld, drop_unheld_in_answer
-from formatbridge.formats.chat_completions.reasoning_control import encode_reasoning_control
+from formatbridge.formats.chat_completions.reasoning_control import (
+    CONFIG_OBJECTS,
+    control_of,
+    encode_reasoning_control,
+    read_settings,
+)
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.reasoning_tokens import (
     decode_token,
@@ -24,7 +28,6 @@ from formatbridge.formats.shared.reasoning_tokens import (
     is_placeholder,
     native_token,
 )
-from formatbridge.formats.shared.settings import EFFORTS, encode_effort
 from formatbridge.formats.shared.unmodelled_fields import extend_extra, merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
@@ -434,82 +437,27 @@ def encode_answer_signature(signature: ir.Signature | None, losses: Ledger, opti
 # Reasoning settings of a request.
 
 
-_MODES = {"enabled": "on", "disabled": "off", "adaptive": "adaptive", "auto": "adaptive"}
-_CONFIG_OBJECTS: dict[str, frozenset[str]] = {
-    "reasoning": frozenset({"effort", "max_tokens", "enabled", "exclude"}),
-    "thinking": frozenset({"type", "budget_tokens"}),
-    "chat_template_kwargs": frozenset({"enable_thinking", "thinking"}),
-}
-CONFIG_FIELDS = frozenset(
-    {*_CONFIG_OBJECTS, "reasoning_effort", "thinking_budget", "enable_thinking", "include_reasoning", "reasoning_format"}
-)
-"""Fields of a request with reasoning settings. OpenAI's field is ``reasoning_effort``; the others are of compatible servers."""
-
-
 def decode_reasoning_config(body: JsonObject) -> tuple[ir.ReasoningConfig | None, JsonObject | None]:
     """Decode the reasoning settings of a request. Also return values without a canonical meaning, by pointer.
 
-    Each server reads one of these fields. If several contradict each other, the first in the order of ``read_config_fields`` is valid.
-
-    Source: recorded requests to DeepSeek, GLM, Groq, Kimi, OpenRouter, Qwen, SGLang and vLLM, 2026-11.
+    Each server reads one of these fields. If several contradict each other, the first in the table of settings is valid.
     """
     config: dict[str, Any] = {}
     unread: JsonObject = {}
-    for pointer, value, field, meaning in read_config_fields(body):
-        if value is None:
-            continue
+    for pointer, value, field, meaning in read_settings(body):
         is_on = field == "budget" or meaning in ("on", "adaptive")
         contradicts_effort = is_on and config.get("effort") == "none"
         if meaning is None or contradicts_effort or config.setdefault(field, meaning) != meaning:
             unread[pointer] = value
-    for name, known in _CONFIG_OBJECTS.items():
+    for name, known in CONFIG_OBJECTS.items():
         unread |= read_extra(body.get(name) or {}, known, f"{name}/") or {}
     return (ir.ReasoningConfig(**config) if config else None), unread or None
 
 
-def read_config_fields(body: JsonObject) -> Iterator[tuple[str, Any, str, Any]]:
-    """Yield each reasoning setting: its pointer, its value, the canonical field, and the canonical value or None."""
-    reasoning, thinking, template = (body.get(name) or {} for name in _CONFIG_OBJECTS)
-    # ``reasoning_effort`` is OpenAI's field, ``reasoning`` that of OpenRouter (fixtures reasoning_effort, switch_reasoning_effort).
-    for pointer, value in (("reasoning_effort", body.get("reasoning_effort")), ("reasoning/effort", reasoning.get("effort"))):
-        yield pointer, value, "effort", value if value in EFFORTS else None
-    for pointer, value in (
-        ("reasoning/max_tokens", reasoning.get("max_tokens")),
-        ("thinking/budget_tokens", thinking.get("budget_tokens")),
-        ("thinking_budget", body.get("thinking_budget")),
-    ):
-        # 0 turns reasoning off, and -1 leaves the amount to the model (Gemini API, ``thinkingBudget``).
-        if value is None or value > 0:
-            yield pointer, value, "budget", value
-        else:
-            yield pointer, value, "mode", "off" if value == 0 else "adaptive"
-    # DeepSeek, GLM and Kimi read the field of Anthropic (fixtures switch_thinking, switch_thinking_off).
-    yield "thinking/type", thinking.get("type"), "mode", _MODES.get(thinking.get("type", ""))
-    for pointer, value in (
-        ("reasoning/enabled", reasoning.get("enabled")),
-        ("enable_thinking", body.get("enable_thinking")),
-        ("chat_template_kwargs/enable_thinking", template.get("enable_thinking")),
-        ("chat_template_kwargs/thinking", template.get("thinking")),
-    ):
-        yield pointer, value, "mode", {True: "on", False: "off"}.get(value) if isinstance(value, bool) else None
-    # These servers show reasoning by default, so only the request to hide it is decoded.
-    for pointer, value, hidden in (
-        ("reasoning/exclude", reasoning.get("exclude"), True),
-        ("include_reasoning", body.get("include_reasoning"), False),
-        ("reasoning_format", body.get("reasoning_format"), "hidden"),
-    ):
-        yield pointer, value, "show", "hide" if value == hidden else None
-
-
 def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
-    """Encode the reasoning settings of a request as ``reasoning_effort``, or in the field that the server reads instead."""
-    control = losses.dialect.reasoning_control if losses.dialect is not None else None
+    """Encode the reasoning settings of a request as ``reasoning_effort``, or in the fields that the server reads instead."""
+    control = control_of(losses.dialect)
     # OpenAI's server never returns reasoning, so hiding it is no loss there.
-    if config.show == "hide" and losses.dialect is not None and control != "reasoning":
+    if config.show == "hide" and losses.dialect is not None and not control.show:
         losses.dropped(config, "show", severity="info")
-    if control is not None:
-        return encode_reasoning_control(config, control, losses)
-    # OpenAI's server has an effort only (official SDK, ``ReasoningEffort``). A budget becomes the nearest effort.
-    drop_unheld(config, losses)
-    effort = encode_effort(config, losses)
-    return {"reasoning_effort": effort} if effort else {}
+    return encode_reasoning_control(config, control, losses)

@@ -1,12 +1,19 @@
-"""Encode reasoning settings in the field that one server reads. The dialect names that field.
+"""The settings of reasoning of all servers, as two tables: how each setting is decoded, and which of them one server reads.
 
 OpenAI's field ``reasoning_effort`` has an effort only. Other servers read an object with a budget, or whether the model reasons.
+A field of another server is a row of ``_SETTINGS``. Servers that read the same fields are a row of ``_CONTROLS``.
+
+Source: recorded requests to DeepSeek, GLM, Groq, Kimi, OpenRouter, Qwen, SGLang and vLLM, 2026-11.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
 from formatbridge import ir
-from formatbridge.dialect import ReasoningControl
+from formatbridge.dialect import DialectRules, ReasoningControl
 from formatbridge.formats.chat_completions.holds import drop_unheld
 from formatbridge.formats.shared.settings import (
     add_reasoning_off,
@@ -19,32 +26,153 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
 _UNSUPPORTED = "unsupported_by_server"
-_CONTROLS_WITH_EFFORT = frozenset(
-    {"reasoning_toggle", "thinking_and_effort", "thinking_or_effort", "thinking_type_or_effort", "kwarg_or_effort"}
-)
-"""Controls with the field ``reasoning_effort`` for an effort, and another field for on/off or a budget."""
-_CONTROLS_WITH_BUDGET = frozenset({"thinking_or_effort", "enable_thinking"})
-"""Controls with a field for a budget next to on/off."""
+_Field = Literal["effort", "budget", "mode", "show"]
 
 
-def encode_reasoning_control(config: ir.ReasoningConfig, control: ReasoningControl, losses: Ledger) -> JsonObject:
+class _Setting(NamedTuple):
+    """A setting in a request, and the field of ``ir.ReasoningConfig`` that it sets."""
+
+    pointer: str
+    """The field of the request, and its member after a slash."""
+    field: _Field
+    words: Mapping[Any, str] = {}
+    """The values of the setting to the canonical values, of which the first is encoded; empty for a number."""
+
+
+_EFFORTS = {effort: effort for effort in ir.EFFORT_ORDER}
+_TYPES = {"enabled": "on", "disabled": "off", "adaptive": "adaptive", "auto": "adaptive"}
+_FLAG = {True: "on", False: "off"}
+_SETTINGS = (
+    _Setting("reasoning_effort", "effort", _EFFORTS),  # OpenAI (fixture reasoning_effort)
+    _Setting("reasoning/effort", "effort", _EFFORTS),  # OpenRouter (fixture switch_reasoning_effort)
+    _Setting("reasoning/max_tokens", "budget"),
+    _Setting("thinking/budget_tokens", "budget"),
+    _Setting("thinking_budget", "budget"),  # Qwen
+    # DeepSeek, GLM and Kimi read the field of Anthropic (fixtures switch_thinking, switch_thinking_off).
+    _Setting("thinking/type", "mode", _TYPES),
+    _Setting("reasoning/enabled", "mode", _FLAG),
+    _Setting("enable_thinking", "mode", _FLAG),
+    # Arguments of chat templates. Which one a template reads depends on the model.
+    _Setting("chat_template_kwargs/enable_thinking", "mode", _FLAG),
+    _Setting("chat_template_kwargs/thinking", "mode", _FLAG),
+    # These servers show reasoning by default, so only the request to hide it is decoded.
+    _Setting("reasoning/exclude", "show", {True: "hide"}),
+    _Setting("include_reasoning", "show", {False: "hide"}),
+    _Setting("reasoning_format", "show", {"hidden": "hide"}),
+)  # fmt: skip
+"""The settings of all servers. If several contradict each other, the first is valid."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Control:
+    """The settings that the servers with one control read: the pointer of each, or an empty text for none."""
+
+    effort: str = ""
+    mode: str = ""
+    """Whether the model reasons."""
+    budget: str = ""
+    show: str = ""
+    aliases: frozenset[str] = frozenset()
+    """Settings that are read, and never written."""
+    on: Literal["on", "adaptive"] = "on"
+    """The mode that turns reasoning on."""
+    requires_mode: bool = False
+    """Whether an effort has the mode next to it."""
+    is_exclusive: bool = False
+    """Whether the server rejects an effort together with the mode or a budget."""
+    is_object: bool = False
+    """Whether all settings are members of one object, which has one of effort, budget and mode."""
+
+    @property
+    def amounts(self) -> frozenset[str]:
+        """The settings for the amount of reasoning. Whether the answer shows it is another setting."""
+        return frozenset({self.effort, self.mode, self.budget, *self.aliases}) - {""}
+
+
+_EFFORT, _TYPE, _FLAG_OF_TEMPLATE = "reasoning_effort", "thinking/type", "chat_template_kwargs/enable_thinking"
+_OTHER_FLAGS = frozenset({"chat_template_kwargs/thinking"})
+_CONTROLS: Mapping[ReasoningControl, Control] = {
+    "reasoning_effort": Control(effort=_EFFORT),
+    "reasoning": Control(
+        effort="reasoning/effort", budget="reasoning/max_tokens", mode="reasoning/enabled", show="reasoning/exclude", is_object=True
+    ),
+    "reasoning_toggle": Control(effort=_EFFORT, mode="reasoning/enabled"),
+    "thinking_and_effort": Control(effort=_EFFORT, mode=_TYPE, requires_mode=True),
+    "thinking_or_effort": Control(effort=_EFFORT, mode=_TYPE, budget="thinking/budget_tokens", is_exclusive=True),
+    "thinking_type_or_effort": Control(effort=_EFFORT, mode=_TYPE, is_exclusive=True),
+    "thinking_adaptive": Control(mode=_TYPE, on="adaptive"),
+    "enable_thinking": Control(mode="enable_thinking", budget="thinking_budget"),
+    "enable_thinking_kwarg": Control(mode=_FLAG_OF_TEMPLATE, aliases=_OTHER_FLAGS),
+    "kwarg_or_effort": Control(effort=_EFFORT, mode=_FLAG_OF_TEMPLATE, aliases=_OTHER_FLAGS),
+    "none": Control(),
+}
+
+
+def _members_of(*fields: _Field) -> dict[str, frozenset[str]]:
+    """Return the fields of a request with settings, to their members that are settings; none if the field itself is one."""
+    places = [setting.pointer.partition("/")[::2] for setting in _SETTINGS if setting.field in fields]
+    return {name: frozenset(member for other, member in places if other == name and member) for name, _ in places}
+
+
+_AMOUNTS = _members_of("effort", "budget", "mode")
+_MEMBERS = _members_of("effort", "budget", "mode", "show")
+CONFIG_FIELDS = frozenset(_MEMBERS)
+"""Fields of a request with reasoning settings."""
+CONFIG_OBJECTS = {name: members for name, members in _MEMBERS.items() if members}
+"""Those of them that are objects, to their members with settings."""
+CONFIG_PLACES = {
+    f"ReasoningConfig.{field}": tuple(setting.pointer for setting in _SETTINGS if setting.field == field)
+    for field in ("effort", "budget", "mode", "show")
+}
+"""Canonical fields to the settings for them, for the report."""
+
+
+def read_settings(body: JsonObject) -> Iterator[tuple[str, Any, _Field, Any]]:
+    """Yield each setting that is not null: its pointer, its value, the canonical field, and the canonical value or None."""
+    for pointer, field, words in _SETTINGS:
+        name, _, member = pointer.partition("/")
+        value = (body.get(name) or {}).get(member) if member else body.get(name)
+        if value is None:
+            continue
+        if field != "budget":
+            yield pointer, value, field, words.get(value) if isinstance(value, str | bool) else None
+        # 0 turns reasoning off, and -1 leaves the amount to the model (Gemini API, ``thinkingBudget``).
+        elif value > 0:
+            yield pointer, value, "budget", value
+        else:
+            yield pointer, value, "mode", "off" if value == 0 else "adaptive"
+
+
+# Encode settings for one server.
+
+
+def control_of(rules: DialectRules | None) -> Control:
+    """Return the settings that a server reads; those of OpenAI's server if it has no other ones."""
+    return _CONTROLS[(rules and rules.reasoning_control) or "reasoning_effort"]
+
+
+def encode_reasoning_control(config: ir.ReasoningConfig, control: Control, losses: Ledger) -> JsonObject:
     """Encode the reasoning settings of a request in the fields that a server reads."""
-    if control == "reasoning":
-        return _encode_object(config, losses)
+    if control.is_object:
+        return _encode_object(config, control, losses)
+    # A budget becomes the nearest effort where the server has an effort only (OpenAI's SDK, ``ReasoningEffort``).
     drop_unheld(config, losses)
     has_effort = config.effort not in (None, "none") and config.mode in (None, "on", "adaptive")
-    if control == "reasoning_effort" or (control in _CONTROLS_WITH_EFFORT and has_effort):
+    if control.effort and (has_effort or not control.mode):
         effort = encode_effort(config, losses)
-        thinking_field = {"thinking": {"type": "enabled"}} if control == "thinking_and_effort" else {}
-        return thinking_field | {"reasoning_effort": effort} if effort else {}
-    budget = config.budget if control in _CONTROLS_WITH_BUDGET else None
+        mode = {control.mode: _word(control.mode, control.on)} if control.requires_mode else {}
+        return _fields(mode | {control.effort: effort}) if effort else {}
+    budget = config.budget if control.budget else None
     is_on = _is_reasoning_on(config, budget, losses)
-    return {} if is_on is None else _encode_toggle(control, is_on, budget if is_on else None)
+    if is_on is None or not control.mode:
+        return {}
+    values = {control.mode: _word(control.mode, control.on if is_on else "off")}
+    return _fields(values | ({control.budget: budget} if is_on and budget else {}))
 
 
 def encode_reasoning_off(config: ir.ReasoningConfig | None, losses: Ledger) -> JsonObject:
     """Turn reasoning off, because the server rejects it with a forced tool call."""
-    control = (losses.dialect.reasoning_control if losses.dialect is not None else None) or "reasoning_effort"
+    control = control_of(losses.dialect)
     if config is not None and is_reasoning_off(config):
         return encode_reasoning_control(config, control, losses)
     if config is not None:
@@ -55,39 +183,35 @@ def encode_reasoning_off(config: ir.ReasoningConfig | None, losses: Ledger) -> J
     return add_reasoning_off(encode_reasoning_control(ir.ReasoningConfig(mode="off"), control, losses), losses)
 
 
-def _encode_toggle(control: ReasoningControl, is_on: bool, budget: int | None) -> JsonObject:
-    match control:
-        case "reasoning_toggle":
-            return {"reasoning": {"enabled": is_on}}
-        case "thinking_adaptive":
-            return {"thinking": {"type": "adaptive" if is_on else "disabled"}}
-        case "thinking_and_effort" | "thinking_or_effort" | "thinking_type_or_effort":
-            thinking: JsonObject = {"type": "enabled" if is_on else "disabled"}
-            return {"thinking": thinking | ({"budget_tokens": budget} if budget else {})}
-        case "enable_thinking":
-            return {"enable_thinking": is_on} | ({"thinking_budget": budget} if budget else {})
-        case "enable_thinking_kwarg" | "kwarg_or_effort":
-            return {"chat_template_kwargs": {"enable_thinking": is_on}}
-        case _:
-            return {}
+def _word(pointer: str, mode: str) -> Any:
+    """Return the value of a setting for a mode."""
+    words = next(setting.words for setting in _SETTINGS if setting.pointer == pointer)
+    return next(word for word, meaning in words.items() if meaning == mode)
 
 
-def _encode_object(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
+def _fields(values: Mapping[str, Any]) -> JsonObject:
+    """Return the fields of a request with values, by pointer."""
+    fields: JsonObject = {}
+    for pointer, value in values.items():
+        name, _, member = pointer.partition("/")
+        fields[name] = fields.get(name, {}) | {member: value} if member else value
+    return fields
+
+
+def _encode_object(config: ir.ReasoningConfig, control: Control, losses: Ledger) -> JsonObject:
     """Encode the settings as an object that has either an effort or a budget."""
     # The reasoning is in the answer unless ``exclude`` is set (openrouter.ai/docs/use-cases/reasoning-tokens).
     if config.show in ("concise", "detailed"):
         losses.changed(config, "show", True, severity="info")
     if config.extra:
         losses.extras(config)
-    exclude: JsonObject = {"exclude": True} if config.show == "hide" else {}
+    hidden = {control.show: True} if config.show == "hide" else {}
     if config.mode in ("off", "between_tools") or config.effort is not None:
         effort = encode_effort(config, losses)
-        return {"reasoning": {"effort": effort, **exclude}} if effort else {}
+        return _fields({control.effort: effort} | hidden) if effort else {}
     if config.budget is not None:
-        return {"reasoning": {"max_tokens": config.budget, **exclude}}
-    if config.mode is not None:
-        return {"reasoning": {"enabled": True, **exclude}}
-    return {"reasoning": exclude} if exclude else {}
+        return _fields({control.budget: config.budget} | hidden)
+    return _fields(({control.mode: True} if config.mode is not None else {}) | hidden)
 
 
 def _is_reasoning_on(config: ir.ReasoningConfig, budget: int | None, losses: Ledger) -> bool | None:
@@ -104,3 +228,60 @@ def _is_reasoning_on(config: ir.ReasoningConfig, budget: int | None, losses: Led
     if config.budget is not None and budget is None:
         losses.changed(config, "budget", True, _UNSUPPORTED)
     return True if config.mode is not None or config.effort is not None or config.budget is not None else None
+
+
+# Adapt a request of this format to one server.
+
+
+def with_settings_of_server(body: JsonObject, encoded: JsonObject, rules: DialectRules | None, is_invalid: bool) -> JsonObject:
+    """Return a request with the settings of reasoning that a server reads: those of the body, or else those of an encoded request.
+
+    The settings of the body stay if the server reads each of them with this value, unless ``is_invalid``.
+    """
+    if rules is None and not is_invalid:
+        return body
+    read, control = _read_by(rules), control_of(rules)
+    present, written = _amounts_in(body), _amounts_in(encoded)
+    differs = (not present and bool(written)) or any(written.get(key, value) != value for key, value in present.items())
+    differs = differs or (_turns_off(encoded) and not _turns_off(body))
+    is_unread = not present.keys() <= read
+    if rules is not None and rules.efforts is not None and _EFFORT in present:
+        is_unread = is_unread or present[_EFFORT] not in rules.efforts
+    is_rejected = control.is_exclusive and _EFFORT in present and len(present) > 1
+    if is_invalid or differs or is_unread or is_rejected:
+        objects = {pointer.partition("/")[0] for pointer in read}
+        body = _without_amounts(body, objects & encoded.keys() if control.is_exclusive else objects)
+        for name in encoded:
+            if name in CONFIG_FIELDS:
+                others = body.get(name)
+                body = body | {name: others | encoded[name] if isinstance(others, dict) else encoded[name]}
+    return body
+
+
+def _read_by(rules: DialectRules | None) -> frozenset[str]:
+    """Return the settings for the amount of reasoning that a server reads."""
+    # Many servers pass arguments to chat templates without documentation, which the callers of such servers know.
+    is_unknown = rules is not None and rules.reasoning_control is None and "chat_template_kwargs" not in rules.rejects
+    return _CONTROLS["kwarg_or_effort"].amounts if is_unknown else control_of(rules).amounts
+
+
+def _amounts_in(body: JsonObject) -> dict[str, Any]:
+    """Return the settings for the amount of reasoning, by pointer."""
+    return {pointer: value for pointer, value, field, _ in read_settings(body) if field != "show"}
+
+
+def _turns_off(body: JsonObject) -> bool:
+    return any(meaning in ("off", "none") for *_, meaning in read_settings(body))
+
+
+def _without_amounts(body: JsonObject, objects: Set[str]) -> JsonObject:
+    """Return a request without the amount of reasoning. Of the objects for it, only ``objects`` keep their other members."""
+    result: JsonObject = {}
+    for name, value in body.items():
+        members = _AMOUNTS.get(name)
+        if members is None:
+            result[name] = value
+        elif isinstance(value, dict) and name in objects:
+            others = {key: member for key, member in value.items() if key not in members}
+            result |= {name: others} if others else {}
+    return result

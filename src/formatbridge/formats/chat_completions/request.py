@@ -6,8 +6,8 @@ from formatbridge import ir
 from formatbridge.formats.chat_completions.conversation import decode_message, encode_message
 from formatbridge.formats.chat_completions.holds import drop_unheld
 from formatbridge.formats.chat_completions.hosted_tools import decode_hosted_tool
-from formatbridge.formats.chat_completions.reasoning import CONFIG_FIELDS, decode_reasoning_config, encode_reasoning_config
-from formatbridge.formats.chat_completions.reasoning_control import encode_reasoning_off
+from formatbridge.formats.chat_completions.reasoning import decode_reasoning_config, encode_reasoning_config
+from formatbridge.formats.chat_completions.reasoning_control import CONFIG_FIELDS, encode_reasoning_off
 from formatbridge.formats.chat_completions.schema import decode_audio_output, decode_format, encode_format, encode_modalities
 from formatbridge.formats.chat_completions.settings import (
     OTHER_NAMES,

@@ -1,107 +1,23 @@
-"""A request of this format in the fields that one server reads: settings of reasoning, its text in messages, documents and functions.
+"""A request of this format in the fields that one server reads: text of reasoning in messages, documents and functions.
 
 Compatible servers have different fields for them. A request may have any of these; those that the server reads are kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.dialect import DialectRules, ReasoningControl
+from formatbridge.dialect import DialectRules
 from formatbridge.formats.chat_completions.content import decode_content, decode_part, encode_part
-from formatbridge.formats.chat_completions.reasoning import CONFIG_FIELDS, REASONING_FIELDS, decode_reasoning, read_config_fields
+from formatbridge.formats.chat_completions.reasoning import REASONING_FIELDS, decode_reasoning
+from formatbridge.formats.chat_completions.reasoning_control import CONFIG_FIELDS, control_of, with_settings_of_server
 from formatbridge.formats.format import ServerRequests
 from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import FieldPaths, Ledger
-
-# Settings of a request.
-
-_TEMPLATE = "chat_template_kwargs"
-_FLAGS = frozenset({f"{_TEMPLATE}/enable_thinking", f"{_TEMPLATE}/thinking"})
-"""Arguments of chat templates. Which one a template reads depends on the model."""
-_EFFORT = frozenset({"reasoning_effort"})
-_READ: Mapping[ReasoningControl, frozenset[str]] = {
-    "reasoning_effort": _EFFORT,
-    "reasoning": frozenset({"reasoning/effort", "reasoning/max_tokens", "reasoning/enabled"}),
-    "reasoning_toggle": _EFFORT | {"reasoning/enabled"},
-    "thinking_and_effort": _EFFORT | {"thinking/type"},
-    "thinking_or_effort": _EFFORT | {"thinking/type", "thinking/budget_tokens"},
-    "thinking_type_or_effort": _EFFORT | {"thinking/type"},
-    "thinking_adaptive": frozenset({"thinking/type"}),
-    "enable_thinking": frozenset({"enable_thinking", "thinking_budget"}),
-    "enable_thinking_kwarg": _FLAGS,
-    "kwarg_or_effort": _FLAGS | _EFFORT,
-    "none": frozenset(),
-}
-"""A control to the fields with the amount of reasoning that its servers read, and their members after a slash."""
-_OFF = ("disabled", "none", False)
-"""Values that turn reasoning off."""
-_EXCLUSIVE = frozenset({"thinking_or_effort", "thinking_type_or_effort"})
-"""Controls of servers that reject ``thinking`` together with ``reasoning_effort``."""
-
-
-def _settings_for_server(body: JsonObject, encoded: JsonObject, rules: DialectRules | None, is_invalid: bool) -> JsonObject:
-    """Return a request with the settings of reasoning that a server reads: those of the body, or else those of an encoded request.
-
-    The settings of the body stay if the server reads each of them with this value, unless ``is_invalid``.
-    """
-    if rules is None and not is_invalid:
-        return body
-    read = _read_by(rules)
-    present, written = _amounts_in(body), _amounts_in(encoded)
-    differs = (not present and bool(written)) or any(written.get(key, value) != value for key, value in present.items())
-    is_off = any(value in _OFF for value in present.values())
-    differs = differs or (not is_off and any(value in _OFF for value in written.values()))
-    is_unread = not present.keys() <= read
-    if rules is not None and rules.efforts is not None and "reasoning_effort" in present:
-        is_unread = is_unread or present["reasoning_effort"] not in rules.efforts
-    is_exclusive = rules is not None and rules.reasoning_control in _EXCLUSIVE
-    is_rejected = is_exclusive and "reasoning_effort" in present and len(present) > 1
-    if is_invalid or differs or is_unread or is_rejected:
-        objects = {pointer.partition("/")[0] for pointer in read}
-        body = _without_amounts(body, objects & encoded.keys() if is_exclusive else objects)
-        for name in encoded:
-            if name in CONFIG_FIELDS:
-                others = body.get(name)
-                body = body | {name: others | encoded[name] if isinstance(others, dict) else encoded[name]}
-    return body
-
-
-def _read_by(rules: DialectRules | None) -> frozenset[str]:
-    """Return the fields with the amount of reasoning that a server reads, and their members after a slash."""
-    if rules is not None and rules.reasoning_control is not None:
-        return _READ[rules.reasoning_control]
-    # Many servers pass arguments to chat templates without documentation, which the callers of such servers know.
-    has_templates = rules is not None and _TEMPLATE not in rules.rejects
-    return _EFFORT | _FLAGS if has_templates else _EFFORT
-
-
-def _amounts_in(body: JsonObject) -> dict[str, Any]:
-    """Return the settings for the amount of reasoning, by pointer. Whether the answer shows it is another setting."""
-    return {pointer: value for pointer, value, field, _ in read_config_fields(body) if value is not None and field != "show"}
-
-
-def _without_amounts(body: JsonObject, objects: Set[str]) -> JsonObject:
-    """Return a request without the amount of reasoning. Of the objects for it, only ``objects`` keep their other members."""
-    amounts: dict[str, set[str]] = {}
-    for pointer, _, field, _ in read_config_fields(body):
-        if field != "show":
-            name, _, member = pointer.partition("/")
-            amounts.setdefault(name, set()).add(member)
-    result: JsonObject = {}
-    for name, value in body.items():
-        members = amounts.get(name)
-        if members is None:
-            result[name] = value
-        elif isinstance(value, dict) and name in objects:
-            others = {key: member for key, member in value.items() if key not in members}
-            result |= {name: others} if others else {}
-    return result
-
 
 # Messages.
 
@@ -377,7 +293,11 @@ class _ServerRequests(ServerRequests):
     def with_reasoning_settings(
         self, body: JsonObject, encoded: JsonObject, rules: DialectRules | None, is_invalid: bool
     ) -> JsonObject:
-        return _settings_for_server(body, encoded, rules, is_invalid)
+        return with_settings_of_server(body, encoded, rules, is_invalid)
+
+    def reasoning_amounts(self, rules: DialectRules) -> frozenset[str]:
+        control = control_of(rules)
+        return frozenset(name for name in ("effort", "budget") if getattr(control, name))
 
     def with_server_fields(self, body: JsonObject, encoded: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
         return _words_for_server(_messages_for_server(body, rules, losses), encoded, rules)

@@ -5,6 +5,7 @@ This happens before the format encodes the request. Each difference is noted. Wi
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import replace
 from typing import Any
 
@@ -120,17 +121,17 @@ def _adapt_reasoning(
     if adapted is None:
         return None
     adapted = _with_known_effort(adapted, facts, losses)
-    return _with_allowed_budget(adapted, facts, losses) if _has_budgets(spec) or _reads_budgets(spec) else adapted
+    return _with_allowed_budget(adapted, facts, losses) if _has_budgets(spec) or "budget" in _amounts_of_server(spec) else adapted
 
 
 def _has_budgets(spec: FormatSpec) -> bool:
     """Return whether a request has a budget, instead of an effort that the server translates to one."""
-    return spec.smallest_budget is not None or (spec.dialect is not None and spec.dialect.reasoning_control == "enable_thinking")
+    return spec.smallest_budget is not None or _amounts_of_server(spec) == {"budget"}
 
 
-def _reads_budgets(spec: FormatSpec) -> bool:
-    """Return whether a server reads a budget or an effort, which it translates to a budget."""
-    return spec.dialect is not None and spec.dialect.reasoning_control in ("reasoning", "thinking_or_effort")
+def _amounts_of_server(spec: FormatSpec) -> Set[str]:
+    """Return in which units a request sets the amount of reasoning, if servers of the format differ in this."""
+    return spec.server_requests.reasoning_amounts(spec.dialect) if spec.dialect is not None else frozenset()
 
 
 def _drop_config(config: ir.ReasoningConfig, code: str, losses: Ledger) -> None:
