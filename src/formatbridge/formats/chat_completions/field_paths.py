@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from formatbridge.formats.chat_completions.reasoning import TEXT_FIELDS
 from formatbridge.formats.chat_completions.reasoning_control import CONFIG_PLACES
 from formatbridge.formats.chat_completions.settings import SETTINGS
 from formatbridge.formats.chat_completions.usage import ALIASES, DETAILS
@@ -103,7 +104,7 @@ FIELD_PATHS = FieldPaths(
         "Message.name": LossRule("info"),
         "Message.parsed": LossRule("info", "unknown_field", restates="content"),
         "Message.function_call": LossRule(code="unknown_field", neutral=({"name": "", "arguments": ""},)),
-        **{f"Message.{name}": LossRule(code="unknown_field", neutral=("",)) for name in ("reasoning", "reasoning_content", "refusal")},
+        **{f"Message.{name}": LossRule(code="unknown_field", neutral=("",)) for name in (*TEXT_FIELDS, "refusal")},
         "Message.tool_call_id": LossRule("info", neutral=("",)),
         "Reasoning.closed": LossRule("info", "diagnostic", neutral=(True,)),
         **{

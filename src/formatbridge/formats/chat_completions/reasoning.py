@@ -33,8 +33,11 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
 
-_TEXT_FIELDS = ("reasoning_content", "reasoning")
-REASONING_FIELDS = frozenset({*_TEXT_FIELDS, "reasoning_details", "thinking_blocks"})
+TEXT_FIELDS = ("reasoning_content", "reasoning")
+"""Fields of a message with the text of its reasoning."""
+LIST_FIELDS = ("reasoning_details", "thinking_blocks")
+"""Fields of a message with its reasoning as a list of objects."""
+REASONING_FIELDS = frozenset({*TEXT_FIELDS, *LIST_FIELDS})
 """Fields of a message with reasoning. Servers send one of them, or several with the same reasoning."""
 SIGNATURE_FIELDS = frozenset({"extra_content", "thought_signature"})
 """Fields of a message with its signature."""
@@ -90,7 +93,7 @@ def decode_reasoning(raw: JsonObject, src: str, *, is_piece: bool = False) -> tu
     if blocks:
         parts, unread = _choose_details_or_blocks(parts, raw, src)
     texts = texts_in(parts)
-    for name in _TEXT_FIELDS:
+    for name in TEXT_FIELDS:
         text = raw.get(name)
         if not text:
             continue
@@ -109,7 +112,7 @@ def _choose_details_or_blocks(details: list[ir.Reasoning], raw: JsonObject, src:
     no tokens. Blocks with other reasoning are unread.
     """
     blocks, unread = decode_thinking_blocks(raw["thinking_blocks"], f"{src}/thinking_blocks")
-    text = next((raw[name] for name in _TEXT_FIELDS if raw.get(name)), None)
+    text = next((raw[name] for name in TEXT_FIELDS if raw.get(name)), None)
     texts = texts_in(blocks)
     if details and details_repeat_blocks(details, blocks):
         return details, unread

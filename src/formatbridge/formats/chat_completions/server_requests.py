@@ -12,7 +12,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.dialect import DialectRules
 from formatbridge.formats.chat_completions.content import decode_content, decode_part, encode_part
-from formatbridge.formats.chat_completions.reasoning import REASONING_FIELDS, decode_reasoning
+from formatbridge.formats.chat_completions.reasoning import LIST_FIELDS, REASONING_FIELDS, TEXT_FIELDS, decode_reasoning
 from formatbridge.formats.chat_completions.reasoning_control import CONFIG_FIELDS, control_of, with_settings_of_server
 from formatbridge.formats.format import ServerRequests
 from formatbridge.jsontext.pointers import escape
@@ -20,11 +20,6 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import FieldPaths, Ledger
 
 # Messages.
-
-_FIELDS = ("reasoning_content", "reasoning")
-"""The fields of a message with the text of its reasoning. Each server reads one of them."""
-_LISTS = ("reasoning_details", "thinking_blocks")
-"""The fields of a message with its reasoning as a list of objects."""
 
 
 def _messages_for_server(body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
@@ -67,7 +62,7 @@ def _adapt_message(message: JsonObject, index: int, rules: DialectRules, losses:
     reads_details = history == "reasoning" and rules.reasoning_control == "reasoning"  # OpenRouter
     if not thinking and (history is None or (reads_details and message.get("reasoning_details"))):
         return message
-    field, other = _FIELDS[::-1] if history == "reasoning" else _FIELDS
+    field, other = TEXT_FIELDS[::-1] if history == "reasoning" else TEXT_FIELDS
     text = "\n\n".join(dict.fromkeys(filter(None, (message.get(field) or _text_of(message), _text_in(thinking)))))
     if thinking:
         others = [part for part in content or () if part.get("type") != "thinking"]
@@ -75,11 +70,11 @@ def _adapt_message(message: JsonObject, index: int, rules: DialectRules, losses:
     if history == "required" and not text and message.get("tool_calls"):
         path = f"/messages/{index}/reasoning_content"
         return message | {"reasoning_content": losses.added(path, " ", f"{rules.server} requires it in messages with tool calls")}
-    is_repeated = not any(map(message.get, _FIELDS)) and not thinking
+    is_repeated = not any(map(message.get, TEXT_FIELDS)) and not thinking
     if not message.get(field) and message.get(other) == text:
         message = {key: value for key, value in message.items() if key != other}
     message = _without_texts(message, (other,), text, index, rules, losses)
-    if is_repeated and text and any(map(message.get, _LISTS)):
+    if is_repeated and text and any(map(message.get, LIST_FIELDS)):
         losses.added(f"/messages/{index}/{field}", text, f"{rules.server} reads the text of reasoning there")
     return message | {field: text} if text and message.get(field) != text else message
 
@@ -97,7 +92,7 @@ def _with_thinking_part(
 ) -> JsonObject:
     """Return a message whose reasoning is a part of its content only."""
     text = _text_in(thinking) or _text_of(message)
-    message = _without_texts(message, _FIELDS, text, index, rules, losses)
+    message = _without_texts(message, TEXT_FIELDS, text, index, rules, losses)
     if thinking or not text:
         return message
     content = message.get("content") or []
@@ -107,7 +102,7 @@ def _with_thinking_part(
 
 def _text_of(message: JsonObject) -> str:
     """Return the text of the reasoning of a message, in any field with a text, or in details or blocks."""
-    text = next((message[key] for key in _FIELDS if message.get(key)), None)
+    text = next((message[key] for key in TEXT_FIELDS if message.get(key)), None)
     return text if isinstance(text, str) else _reasoning_text(decode_reasoning(message, "")[0])
 
 
@@ -123,7 +118,7 @@ def _without_texts(
     message: JsonObject, fields: Sequence[str], text: str, index: int, rules: DialectRules, losses: Ledger
 ) -> JsonObject:
     """Return a message without the fields with reasoning that the server rejects; note what is not in ``text``."""
-    rejected = [key for key in message if key in (*fields, *_LISTS) and f"assistant.{key}" in rules.rejects_in_messages]
+    rejected = [key for key in message if key in (*fields, *LIST_FIELDS) and f"assistant.{key}" in rules.rejects_in_messages]
     for key in rejected:
         for pointer, value in _values_of(message, key):
             if value not in (None, "") and not (isinstance(value, str) and value in text):
@@ -133,7 +128,7 @@ def _without_texts(
 
 def _values_of(message: JsonObject, field: str) -> list[tuple[str, Any]]:
     """Return the texts and the tokens of a field with reasoning, by pointer in the message."""
-    if field not in _LISTS:
+    if field not in LIST_FIELDS:
         return [(field, message[field])]
     return [
         (f"{field}/{index}/{key}", value)

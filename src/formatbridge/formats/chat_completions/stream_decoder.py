@@ -14,6 +14,7 @@ from formatbridge.formats.chat_completions.content import decode_part
 from formatbridge.formats.chat_completions.conversation import decode_images
 from formatbridge.formats.chat_completions.errors import decode_error, find_error
 from formatbridge.formats.chat_completions.reasoning import (
+    LIST_FIELDS,
     REASONING_FIELDS,
     SIGNATURE_FIELDS,
     decode_extra_content,
@@ -47,7 +48,7 @@ class StreamDecoder:
     """Decodes the chunks of one stream. ``is_complete``: the stream has ended, or has an error."""
 
     END = "finish_reason, or [DONE] after a whole response"
-    NEVER_REPEATED = frozenset({"name", "thinking_blocks", "reasoning_details"})
+    NEVER_REPEATED = frozenset({"name", *LIST_FIELDS})
 
     def __init__(self) -> None:
         self.is_complete = False

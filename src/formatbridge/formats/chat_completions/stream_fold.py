@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from formatbridge.formats.chat_completions.reasoning import BLOCK_TYPES
+from formatbridge.formats.chat_completions.reasoning import BLOCK_TYPES, LIST_FIELDS, TEXT_FIELDS
 from formatbridge.formats.chat_completions.stream_reasoning import BlockStep, ThinkingBlocks
 from formatbridge.formats.chat_completions.stream_state import kind_of_call
 from formatbridge.formats.chat_completions.tool_calls import ARGUMENTS
@@ -16,9 +16,7 @@ from formatbridge.jsontext.types import JsonObject
 
 # The rules follow ``accumulate_delta`` of openai-python: texts are concatenated, list entries are joined by their index.
 _WHOLE, _CHUNK = "chat.completion", "chat.completion.chunk"
-_LISTS = ("tool_calls", "reasoning_details", "thinking_blocks")
-_REASONING = ("reasoning_content", "reasoning")
-"""Fields of a delta that have reasoning as text."""
+_LISTS = ("tool_calls", *LIST_FIELDS)
 _AFTER_REASONING = ("content", "refusal", "tool_calls", "function_call")
 """Fields of a delta that end the reasoning."""
 _DETAIL_TEXTS = frozenset({"text", "summary", "thinking"})
@@ -155,7 +153,7 @@ class _Reasoning:
         """Add the blocks of a delta and return its other fields, without text that an earlier block or text had."""
         entries = delta.get("thinking_blocks") or []
         blocks = [entry for entry in entries if entry.get("type") in BLOCK_TYPES]
-        text = "" if delta.get("reasoning_details") else next((delta[name] for name in _REASONING if delta.get(name)), "")
+        text = "" if delta.get("reasoning_details") else next((delta[name] for name in TEXT_FIELDS if delta.get(name)), "")
         if not blocks and not self._text and self._has_text_alone:
             self._thinking_blocks.close()
         steps = self._thinking_blocks.take(blocks, text)
@@ -170,7 +168,7 @@ class _Reasoning:
         new = "".join(each for each, step in zip(thinking, steps, strict=True) if step.kind in ("new", "more"))
         if self._thinking_blocks.repeats_text and (is_repeated or len(new) < len("".join(thinking))):
             new = "" if is_repeated else new
-            delta = {key: new if key in _REASONING and value == text else value for key, value in delta.items()}
+            delta = {key: new if key in TEXT_FIELDS and value == text else value for key, value in delta.items()}
             text = new
         self._note_open_text(steps, text)
         return {key: value for key, value in delta.items() if key != "thinking_blocks" or not value}
