@@ -13,6 +13,20 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
 
+def _note_call_ids(messages: list[ir.Message], losses: Ledger) -> None:
+    """Note the ids of calls and results, which the server matches by name and order.
+
+    An id is a change and no loss: it still decides which result belongs to which call.
+    """
+    parts = [part for message in messages for part in message.parts]
+    ids = {part.id for part in parts if isinstance(part, ir.ToolCall) and not part.has_generated_id}
+    for part in parts:
+        if isinstance(part, ir.ToolCall) and part.id in ids:
+            losses.changed(part, "id", None, "unsupported_by_server", severity="info")
+        elif isinstance(part, ir.ToolResult) and part.call_id in ids:
+            losses.changed(part, "call_id", None, "unsupported_by_server", severity="info")
+
+
 def _without_call_ids(content: JsonObject) -> JsonObject:
     """Return a content without the ids of calls and results, which the server matches by name and order."""
     parts = [
@@ -43,9 +57,9 @@ def _without_combination_flag(body: JsonObject, request: ir.Request, losses: Led
 
 class _ServerRequests(ServerRequests):
     def adapt_encoded(self, body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
-        del request
         if rules.accepts_call_ids:
             return body
+        _note_call_ids(request.messages, losses)
         body = body | {"contents": [_without_call_ids(content) for content in body["contents"]]}
         losses.withdraw(body)  # generated ids are additions
         return body

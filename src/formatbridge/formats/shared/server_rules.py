@@ -44,8 +44,6 @@ def adapt_to_server(request: ir.Request, spec: FormatSpec, losses: Ledger) -> ir
     if rules.unread:
         request = _without_unread_objects(request, rules, losses)
     request = _adapt_messages(request, rules, losses)
-    if not rules.accepts_call_ids:
-        _note_call_ids(request.messages, losses)
     if changes_configuration(request, rules):
         request = _with_configuration_first(request, losses)
     if request.output_format is not None:
@@ -150,20 +148,6 @@ def _adapt_messages(request: ir.Request, rules: DialectRules, losses: Ledger) ->
     ):
         messages = [_adapt_message(message, rules, losses) for message in messages]
     return request if is_same_list(messages, request.messages) else replace(request, messages=messages)
-
-
-def _note_call_ids(messages: list[ir.Message], losses: Ledger) -> None:
-    """Note the ids of calls and results, which the server matches by name and order.
-
-    An id is a change and no loss: it still decides which result belongs to which call.
-    """
-    parts = [part for message in messages for part in message.parts]
-    ids = {part.id for part in parts if isinstance(part, ir.ToolCall) and not part.has_generated_id}
-    for part in parts:
-        if isinstance(part, ir.ToolCall) and part.id in ids:
-            losses.changed(part, "id", None, _UNSUPPORTED, severity="info")
-        elif isinstance(part, ir.ToolResult) and part.call_id in ids:
-            losses.changed(part, "call_id", None, _UNSUPPORTED, severity="info")
 
 
 def _with_one_instruction(messages: list[ir.Message], losses: Ledger) -> list[ir.Message]:
