@@ -275,9 +275,9 @@ class _ServerRequests(ServerRequests):
         if rules.accepts_allowed_tools is False and isinstance(choice, dict) and choice.get("type") == "allowed_tools":
             body = body | {"tool_choice": choice["allowed_tools"]["mode"]}
         # Together's ``logprobs`` is the number of alternatives, without a flag (recorded traffic).
-        if rules.counts_logprobs and body.get("logprobs") is True:
+        if rules.counts_logprobs and "logprobs" in body:
             others = {key: value for key, value in body.items() if key != "top_logprobs"}
-            body = others | {"logprobs": body.get("top_logprobs", 1)}
+            body = others | {"logprobs": body.get("top_logprobs", 1) if body["logprobs"] else 0}
         body = _with_tier_of_server(body, request, rules, losses)
         if rules.reasoning_history is not None:
             body = _messages_for_server(body, rules, losses)
@@ -298,8 +298,6 @@ class _ServerRequests(ServerRequests):
         return _words_for_server(_messages_for_server(body, rules, losses), encoded, rules)
 
     def without_unread_values(self, body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
-        if rules.counts_logprobs and body.get("logprobs") is False:
-            body = {key: value for key, value in body.items() if key != "logprobs"}
         body = _with_tier_of_server(body, request, rules, losses)
         if rules.rejects_in_messages:
             messages = [
