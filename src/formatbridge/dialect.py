@@ -161,8 +161,6 @@ class DialectRules:
     """Whether calls and results of generate_content may have an ``id``."""
     accepts_whole_count_requests: bool = True
     """Whether a request for a token count of generate_content may have ``generateContentRequest``; otherwise its fields are at the top."""
-    accepts_tool_combination_flag: bool = True
-    """Whether a request of generate_content may have ``includeServerSideToolInvocations`` in ``toolConfig``."""
     sources: Mapping[str, str] = field(default_factory=dict)
     """The public source of each difference: a page of the vendor's documentation, or ``owner/repository#number``."""
 

@@ -41,10 +41,11 @@ GENERATE_CONTENT: Mapping[str, DialectRules] = {
         server="Vertex AI",
         accepts_labels=True,
         accepts_call_ids=False,
-        accepts_tool_combination_flag=False,
         accepts_whole_count_requests=False,
         rejects=frozenset({"store"}),
-        rejects_nested=frozenset({"generationConfig/enableEnhancedCivicAnswers", "tools/*/mcpServers"}),
+        rejects_nested=frozenset(
+            {"generationConfig/enableEnhancedCivicAnswers", "tools/*/mcpServers", "toolConfig/includeServerSideToolInvocations"}
+        ),
         server_tools=_SHARED_TOOLS | {"exaAiSearch", "parallelAiSearch", "retrieval"},
         sources=sources_of_fields(
             {
@@ -53,7 +54,7 @@ GENERATE_CONTENT: Mapping[str, DialectRules] = {
                 ),
                 "vercel/ai#15664, pydantic/pydantic-ai#5081": "accepts_call_ids",
                 f"{_SDK}, functions with the ending _to_vertex": "rejects rejects_nested server_tools accepts_whole_count_requests",
-                "vercel/ai#14655, pydantic/pydantic-ai#6771": "accepts_tool_combination_flag",
+                "vercel/ai#14655, pydantic/pydantic-ai#6771": "rejects_nested.toolConfig/includeServerSideToolInvocations",
             }
         ),
     ),

@@ -240,7 +240,8 @@ def _encode_tools(request: ir.Request, tools: list[ir.Tool], losses: Ledger) -> 
     # "Function calling config is set without function_declarations" (pydantic/pydantic-ai#5791).
     choice, parallel = request.tool_choice, request.settings.get("parallel_tool_calls")
     body = encode_tools(tools, losses)
-    is_combined = combines_tools(body.get("tools", ())) and (losses.dialect is None or losses.dialect.accepts_tool_combination_flag)
+    rejected = losses.dialect.rejects_nested if losses.dialect is not None else ()
+    is_combined = combines_tools(body.get("tools", ())) and f"toolConfig/{COMBINATION_FLAG}" not in rejected
     if ir.FunctionTool not in map(type, tools):
         drop_choice(request, losses)
         return body

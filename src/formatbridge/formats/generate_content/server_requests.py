@@ -7,8 +7,6 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.dialect import DialectRules
 from formatbridge.formats.format import ServerRequests
-from formatbridge.formats.generate_content.tools import COMBINATION_FLAG
-from formatbridge.jsontext.pointers import camel_and_snake
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
@@ -42,19 +40,6 @@ def _without_id(call: Any) -> Any:
 _CALLS = frozenset({"functionCall", "functionResponse"})
 
 
-def _without_combination_flag(body: JsonObject, request: ir.Request, losses: Ledger) -> JsonObject:
-    """Return a request without the flag for the combination of functions with tools that the server runs."""
-    name = next((key for key in camel_and_snake("toolConfig") if isinstance(body.get(key), dict)), None)
-    config = body[name] if name is not None else {}
-    flag = next((key for key in camel_and_snake(COMBINATION_FLAG) if key in config), None)
-    if name is None or flag is None:
-        return body
-    if config[flag]:
-        losses.dropped(request, f"{name}/{flag}")
-    kept = {key: value for key, value in config.items() if key != flag}
-    return {key: value for key, value in body.items() if key != name} | ({name: kept} if kept else {})
-
-
 class _ServerRequests(ServerRequests):
     def adapt_encoded(self, body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
         if rules.accepts_call_ids:
@@ -63,9 +48,6 @@ class _ServerRequests(ServerRequests):
         body = body | {"contents": [_without_call_ids(content) for content in body["contents"]]}
         losses.withdraw(body)  # generated ids are additions
         return body
-
-    def without_unread_values(self, body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
-        return body if rules.accepts_tool_combination_flag else _without_combination_flag(body, request, losses)
 
 
 SERVER_REQUESTS = _ServerRequests()
