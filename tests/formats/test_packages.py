@@ -53,7 +53,9 @@ DIFFERENCES: dict[str, dict[str, str]] = {
         "messages: a cache mark has one of two lifetimes, and content is a string if it is one text": "supported_ttl simplify_content",
         "responses: a cache mark of a message is on its last part; a result may be text only": "mark_last_part text_of",
         "generate_content: parts of a function response have fewer fields, and are not validated": "decode_response_part",
-        "chat_completions: images and audio of a response are fields of the message": "is_image is_audio",
+        "chat_completions: images and audio of a response are fields of the message": (
+            "is_image is_audio is_samples AudioJoiner media_of_url"
+        ),
         "generate_content: content is a list of parts, decoded by conversation.py": "decode_content encode_content",
         "generate_content: parts have no cache marks": "decode_cache encode_cache",
         "chat_completions: many servers accept the cache marks of messages, too": "decode_cache_control encode_cache_control",
@@ -88,6 +90,7 @@ DIFFERENCES: dict[str, dict[str, str]] = {
             " decode_hosted encode_hosted decode_server encode_server"
         ),
         "responses: an image of the model is the result of a hosted tool": "encode_generated_image",
+        "responses: a tool choice repeats the label of an MCP server": "legal_label",
     },
     "reasoning": {
         "chat_completions: fields of reasoning that repeat one another are read once, and signatures belong to parts": (

@@ -5,6 +5,7 @@ Two functions each encode and decode cache marks: those of OpenAI on parts, and 
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Sequence
 from typing import TypeGuard, assert_never
 
@@ -15,12 +16,12 @@ from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.media import (
     PDF,
     as_stored_file,
+    bare_mime,
     default_filename,
     guess_mime,
     is_address,
     media_kind,
-    media_of_url,
-    read_bare_data,
+    read_data_url,
     read_file_data,
     sniff_mime,
     write_data_url,
@@ -50,6 +51,8 @@ _TYPE_AND_TEXT = frozenset({"type", "text"})
 _REFUSAL = frozenset({"type", "refusal"})
 _CONTROL = frozenset({"type", "ttl"})
 _THINKING = frozenset({"type", "thinking"})
+_SAMPLES = frozenset({"audio/l16", "audio/pcm"})
+"""Media types of audio without a container."""
 
 
 def decode_content(content: str | list[JsonObject] | JsonObject | None, src: str) -> list[ir.Part]:
@@ -214,13 +217,19 @@ def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
     return {"type": "image_url", "image_url": {"url": url} | ({"detail": detail} if detail else {})}
 
 
+def media_of_url(kind: ir.MediaKind, url: str, src: str) -> ir.Media:
+    """Return media with a URL, or with the media type and the data of a data URL."""
+    mime, data = read_data_url(url) or (None, None)
+    return ir.Media(kind=kind, mime=mime, data=data, url=url if data is None else None, src=src)
+
+
 def _media_of_text(kind: ir.MediaKind, text: str, src: str) -> ir.Media:
     """Return media with a URL, a data URL or base64 data."""
     media = media_of_url(kind, text, src)
     # Some callers send base64 in place of a URL. Its first bytes show that (fixture ``audio_text_only``).
-    bare = read_bare_data(text) if media.url is not None else None
-    if bare is not None:
-        (media.mime, media.data), media.url = bare, None
+    mime = sniff_mime(text) if media.url is not None else None
+    if mime is not None:
+        media.mime, media.data, media.url = mime, text, None
     return media
 
 
@@ -364,6 +373,44 @@ def is_image(part: ir.Part) -> TypeGuard[ir.Media]:
 def is_audio(part: ir.Part) -> TypeGuard[ir.Media]:
     """Return whether a part goes into the ``audio`` of a response."""
     return isinstance(part, ir.Media) and part.kind == "audio" and part.data is not None
+
+
+def is_samples(mime: str) -> bool:
+    """Return whether a media type is one of samples, which cannot be played without their type and rate."""
+    return bare_mime(mime).lower() in _SAMPLES
+
+
+class AudioJoiner:
+    """Joins the pieces of an audio clip. Samples without a container can be joined; other audio consists of one piece."""
+
+    __slots__ = ("_left", "_mime", "has_begun")
+
+    def __init__(self) -> None:
+        self.has_begun = False
+        self._mime = ""  # of samples; other audio takes no further piece
+        self._left = b""
+
+    def take(self, mime: str | None, data: str) -> str | None:
+        """Return the base64 data to append for a piece; None if it belongs to another clip. Bytes of an incomplete group are kept."""
+        if self.has_begun and mime != self._mime:
+            return None
+        is_raw = mime is not None and is_samples(mime)
+        try:
+            decoded = self._left + base64.b64decode(data, validate=True) if is_raw else None
+        except ValueError:  # no base64
+            decoded = None
+        if decoded is None:
+            is_first, self.has_begun = not self.has_begun, True
+            return data if is_first else None
+        # Base64 of three bytes has no padding, so pieces of whole groups can be concatenated as text.
+        self.has_begun, self._mime = True, mime or ""
+        whole = len(decoded) // 3 * 3
+        self._left = decoded[whole:]
+        return base64.b64encode(decoded[:whole]).decode()
+
+    def remaining(self) -> str:
+        """Return the kept bytes as base64."""
+        return base64.b64encode(self._left).decode()
 
 
 _DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {

@@ -11,7 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from formatbridge import ir
-from formatbridge.formats.chat_completions.content import decode_cache_control, decode_content, encode_content, encode_part
+from formatbridge.formats.chat_completions.content import (
+    decode_cache_control,
+    decode_content,
+    encode_content,
+    encode_part,
+    media_of_url,
+)
 from formatbridge.formats.chat_completions.holds import drop_unheld
 from formatbridge.formats.chat_completions.reasoning import (
     REASONING_FIELDS,
@@ -33,7 +39,6 @@ from formatbridge.formats.chat_completions.tool_calls import (
     encode_result_media,
     flush_media,
 )
-from formatbridge.formats.shared.media import media_of_url
 from formatbridge.formats.shared.parts import set_unknown_severity
 from formatbridge.formats.shared.reasoning_tokens import bound_to, is_native_token
 from formatbridge.formats.shared.turns import note_empty

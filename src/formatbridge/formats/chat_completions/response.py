@@ -10,7 +10,7 @@ from operator import attrgetter
 
 from formatbridge import ir
 from formatbridge.formats.chat_completions.citations import TextSeparators, decode_citations, encode_citations, separates_texts
-from formatbridge.formats.chat_completions.content import is_audio, is_image
+from formatbridge.formats.chat_completions.content import AudioJoiner, is_audio, is_image, is_samples
 from formatbridge.formats.chat_completions.conversation import MESSAGE, decode_images, decode_parts, note_order
 from formatbridge.formats.chat_completions.errors import decode_error, find_error
 from formatbridge.formats.chat_completions.holds import drop_unheld_in_answer
@@ -21,7 +21,7 @@ from formatbridge.formats.format import Context
 from formatbridge.formats.shared.choices import assign_numbers
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.logprobs import decode_tokens, encode_tokens
-from formatbridge.formats.shared.media import AudioJoiner, is_samples, write_data_url
+from formatbridge.formats.shared.media import write_data_url
 from formatbridge.formats.shared.parts import encode_opaque, note_finish, refusal_of
 from formatbridge.formats.shared.unique_names import derive_call_id, encode_id
 from formatbridge.formats.shared.unmodelled_fields import has_values, merge_extra, read_extra

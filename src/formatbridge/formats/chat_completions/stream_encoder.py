@@ -13,13 +13,13 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats.chat_completions.citations import TextSeparators, separates_texts
+from formatbridge.formats.chat_completions.content import AudioJoiner
 from formatbridge.formats.chat_completions.errors import encode_error
 from formatbridge.formats.chat_completions.reasoning import encode_answer_reasoning, encode_answer_signature
 from formatbridge.formats.chat_completions.response import encode_answer, encode_finish, encode_head, encode_logprobs
 from formatbridge.formats.chat_completions.usage import encode_usage
 from formatbridge.formats.format import Context
-from formatbridge.formats.shared.choices import ChoicesInOrder, is_part_event
-from formatbridge.formats.shared.media import AudioJoiner
+from formatbridge.formats.shared.choices import is_part_event
 from formatbridge.formats.shared.parts import refusal_of
 from formatbridge.formats.shared.reasoning_tokens import is_carried
 from formatbridge.ir import events
@@ -38,6 +38,40 @@ _CALL = b'%b{"index":%d,"delta":{"tool_calls":[{"index":%d,"id":%b,"type":"%b","
 _ARGUMENTS = b'%b{"index":%d,"delta":{"tool_calls":[{"index":%d,"%b":{"%b":'
 _FINISH = b'%b{"index":%d,"delta":{},"finish_reason":"%b"}' + _AFTER_CHOICE
 _END = encode_event(DONE)
+
+
+class _ChoicesInOrder:
+    """Orders the events of all choices. The events of a choice are pending until every choice before it has begun.
+
+    Missing numbers leave no gap: at the end of the stream the pending choices get the next numbers.
+    """
+
+    def __init__(self) -> None:
+        # The official SDK appends a choice when its index first appears, so a first index of 1 raises an ``IndexError``.
+        self._begun = 0
+        self._pending: dict[int, list[events.PartEvent]] = {}
+
+    def feed(self, event: events.Event) -> list[events.Event]:
+        """Process an event and return the events that can be written now."""
+        if is_part_event(event):
+            return self._take(event)
+        result: list[events.Event] = []
+        if self._pending and isinstance(event, events.End | events.Failed):
+            for _, pending in sorted(self._pending.items()):
+                result += [replace(each, choice=self._begun) for each in pending]
+                self._begun += 1
+            self._pending = {}
+        return [*result, event]
+
+    def _take(self, event: events.PartEvent) -> list[events.Event]:
+        if event.choice < self._begun:
+            return [event]
+        self._pending.setdefault(event.choice, []).append(event)
+        result: list[events.Event] = []
+        while self._begun in self._pending:
+            result += self._pending.pop(self._begun)
+            self._begun += 1
+        return result
 
 
 class _Choice:
@@ -87,7 +121,7 @@ class StreamEncoder:
         self._no_usage: JsonObject = {"usage": None} if is_asked else {}  # in every chunk but the one with the usage
         self._head: JsonObject = {}
         self._before = b'data: {"choices":['  # the bytes before the choice in a chunk
-        self._order = ChoicesInOrder()
+        self._order = _ChoicesInOrder()
         self._choices: dict[int, _Choice] = {}
         self._usage: ir.Usage | None = None
 

@@ -8,7 +8,7 @@ from formatbridge.formats.chat_completions.reasoning import BLOCK_TYPES, LIST_FI
 from formatbridge.formats.chat_completions.stream_reasoning import BlockStep, ThinkingBlocks
 from formatbridge.formats.chat_completions.stream_state import kind_of_call
 from formatbridge.formats.chat_completions.tool_calls import ARGUMENTS
-from formatbridge.formats.shared.choices import assign_numbers_if_repeated, sort_by_number
+from formatbridge.formats.shared.choices import assign_numbers, assign_numbers_if_repeated
 from formatbridge.formats.shared.fold import ConflictError, Fold, Table
 from formatbridge.formats.shared.tool_arguments import read_object
 from formatbridge.jsontext.pointers import Path, continued, index_in
@@ -37,7 +37,9 @@ def fold_stream(events: Iterable[JsonObject]) -> JsonObject | None:
                 choice, message = choices[index]
                 message.add(chunk_choice.get("delta") or {})
                 choice.add(chunk_choice)
-        whole_choices = [{"message": message.to_object()} | choice.to_object() for choice, message in sort_by_number(choices)]
+        by_number = dict(zip(assign_numbers([*choices]), choices.values(), strict=True))
+        in_order = (by_number[number] for number in sorted(by_number))
+        whole_choices = [{"message": message.to_object()} | choice.to_object() for choice, message in in_order]
     except ConflictError:
         return None
     return body.to_object() | {"choices": whole_choices} if whole_choices else None

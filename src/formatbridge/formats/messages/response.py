@@ -17,7 +17,6 @@ from formatbridge.formats.messages.reasoning import encode_answer_reasoning, enc
 from formatbridge.formats.messages.tool_calls import encode_answer_call
 from formatbridge.formats.messages.usage import decode_usage, encode_usage
 from formatbridge.formats.shared.held_fields import drop_field
-from formatbridge.formats.shared.logprobs import drop_all_tokens
 from formatbridge.formats.shared.parts import OVERRULED, encode_opaque, encode_transcript
 from formatbridge.formats.shared.tool_arguments import NOTHING_PARSED, parse_arguments_of
 from formatbridge.formats.shared.unique_names import encode_id
@@ -84,7 +83,7 @@ def _only_choice(response: ir.Response, losses: Ledger) -> ir.Choice:
     choice = choices[0]
     drop_unheld_in_answer(choice, losses)
     if choice.logprobs:
-        drop_all_tokens(choice, losses)
+        _drop_all_tokens(choice, losses)
     return choice
 
 
@@ -270,3 +269,13 @@ def _encode_details(finish: ir.Finish, value: str, losses: Ledger) -> JsonObject
 def mark_unfinished(body: JsonObject) -> JsonObject:
     """Return a response without a stop reason, as a truncated stream leaves it."""
     return body | {"stop_reason": None, "stop_sequence": None}
+
+
+def _drop_all_tokens(choice: ir.Choice, losses: Ledger) -> None:
+    """Note that all tokens of a choice are dropped: one loss for each list of tokens, if the source has one for each text."""
+    lists = dict.fromkeys(token.src.rpartition("/")[0] for token in choice.logprobs or ())
+    of_texts = [src for src in lists if src.endswith("/logprobs")]
+    for src in of_texts:
+        losses.dropped_at(src)
+    if not of_texts:
+        losses.dropped(choice, "logprobs")

@@ -6,13 +6,14 @@ A call has its result as a field, so one function encodes both, and ``encode_gen
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from hashlib import sha256
 
 from formatbridge import ir
 from formatbridge.formats.responses.holds import drop_unheld, drop_unheld_in_answer
 from formatbridge.formats.responses.item_ids import ItemIds
 from formatbridge.formats.shared.media import bare_mime
 from formatbridge.formats.shared.parts import encode_mime
-from formatbridge.formats.shared.unique_names import legal_label
+from formatbridge.formats.shared.unique_names import with_legal_letters
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.pointers import escape
@@ -197,6 +198,12 @@ _TOOL_ERROR = "mcp_tool_execution_error"
 """The type of an error that the MCP tool itself returned; other formats have only this kind."""
 _ERROR_CONTENT = frozenset({"type", "text"})
 _SEARCH_ITEMS = frozenset({"type", "id", "action", "status"})
+
+
+def legal_label(label: str) -> str:
+    """Return the label of an MCP server in letters, digits, hyphens and underscores. A changed one ends in a hash, to stay unique."""
+    legal = with_legal_letters(label, None)
+    return label if legal == label and label else f"{legal}_{sha256(label.encode('utf-8', 'surrogatepass')).hexdigest()[:4]}"
 
 
 def _unread_status(raw: JsonObject, *, failed: bool) -> JsonObject | None:

@@ -25,7 +25,7 @@ from formatbridge.formats.responses.tools import (
 )
 from formatbridge.formats.shared.json_mode import lacks_json_word, note_json_instruction, with_json_instruction
 from formatbridge.formats.shared.settings import EFFORTS, decode_flat_settings
-from formatbridge.formats.shared.tool_results import note_orphans, pair_results_without_ids
+from formatbridge.formats.shared.tool_results import note_orphan, pair_results_without_ids
 from formatbridge.formats.shared.tool_selection import added_tools
 from formatbridge.formats.shared.tools import drop_choice
 from formatbridge.formats.shared.turns import leading_instructions, note_no_turns, note_prefill, with_instructions_first
@@ -170,7 +170,7 @@ def _encode_messages(request: ir.Request, body: JsonObject, losses: Ledger, opti
         body["instructions"] = messages[0].parts[0].text  # type: ignore[union-attr]  # a single text
         messages = messages[1:]
     conversation, messages = messages, with_json_instruction(messages, format)
-    note_orphans(messages, losses)
+    _note_orphans(messages, losses)
     items: list[JsonObject] = []
     ids = ItemIds("/input", "", losses)
     for message in messages:
@@ -190,6 +190,24 @@ def _encode_messages(request: ir.Request, body: JsonObject, losses: Ledger, opti
     if messages is not conversation:
         note_json_instruction(items, "/input", losses)
     body["input"] = items
+
+
+def _note_orphans(messages: list[ir.Message], losses: Ledger) -> None:
+    """Note the orphans of a conversation whose results need no order."""
+    open: dict[str, list[ir.ToolCall]] = {}  # the calls without a result, by id
+    for message in messages:
+        is_answer = message.role == "assistant"
+        for part in message.parts:
+            if type(part) is ir.ToolCall and is_answer:
+                open.setdefault(part.id, []).append(part)
+            elif type(part) is ir.ToolResult and not is_answer:
+                if open.get(part.call_id):
+                    open[part.call_id].pop()
+                else:
+                    note_orphan(part, losses)
+    for calls in open.values():
+        for call in calls:
+            note_orphan(call, losses)
 
 
 def _encode_added_tools(tools: list[JsonObject], items: list[JsonObject]) -> None:

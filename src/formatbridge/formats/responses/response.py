@@ -20,7 +20,7 @@ from formatbridge.formats.responses.item_ids import ItemIds
 from formatbridge.formats.responses.reasoning import encode_answer_reasoning, encode_carried_token, encode_reasoning_item
 from formatbridge.formats.responses.tool_calls import encode_answer_call
 from formatbridge.formats.responses.usage import decode_usage, encode_usage
-from formatbridge.formats.shared.logprobs import PendingTokens, decode_tokens, drop_tokens, encode_tokens
+from formatbridge.formats.shared.logprobs import PendingTokens, decode_tokens, encode_tokens
 from formatbridge.formats.shared.parts import encode_opaque, encode_transcript, note_finish
 from formatbridge.formats.shared.parts import refusal_of as explanation_of
 from formatbridge.formats.shared.tool_arguments import is_whole
@@ -224,7 +224,7 @@ class _OutputEncoder:
         if message_parts:
             self._write_message(message_parts)
         if self._logprobs:
-            drop_tokens(self._logprobs.remaining(), self._losses)  # those of tokens outside texts, such as those of calls
+            _drop_tokens(self._logprobs.remaining(), self._losses)  # those of tokens outside texts, such as those of calls
         return self._items
 
     def _add_to_message(
@@ -344,7 +344,7 @@ class _OutputEncoder:
         logprobs: list[ir.TokenLogprob] = []
         if self._logprobs:
             skipped, logprobs = self._logprobs.take(text)
-            drop_tokens(skipped, losses)
+            _drop_tokens(skipped, losses)
         return {
             "type": "output_text",
             "text": text,
@@ -518,3 +518,9 @@ def _is_incomplete_call(item: JsonObject) -> bool:
     if item.get("type") == "tool_search_call":
         return isinstance(arguments, dict) and arguments.keys() == {"raw_arguments"}
     return item.get("type") == "function_call" and isinstance(arguments, str) and not is_whole(arguments)
+
+
+def _drop_tokens(tokens: list[ir.TokenLogprob], losses: Ledger) -> None:
+    """Note tokens that belong to no text of the target."""
+    for token in tokens:
+        losses.dropped(token)

@@ -17,12 +17,12 @@ from formatbridge.formats.responses.hosted_tools import (
     decode_server,
     encode_hosted_tool,
     encode_server,
+    legal_label,
 )
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.schemas import encode_strict
 from formatbridge.formats.shared.tool_selection import is_deferred
 from formatbridge.formats.shared.tools import encode_parameters
-from formatbridge.formats.shared.unique_names import legal_label
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import WHOLE_NODE, Ledger

@@ -6,13 +6,10 @@ Some targets have one choice only, others require choices in the order of their 
 from __future__ import annotations
 
 from dataclasses import replace
-from operator import itemgetter
-from typing import TypeGuard, TypeVar, get_args
+from typing import TypeGuard, get_args
 
 from formatbridge.ir import events
 from formatbridge.jsontext.types import JsonObject
-
-T = TypeVar("T")
 
 
 class ChoiceNumbers:
@@ -52,12 +49,6 @@ def _are_unique(numbers: list[int]) -> bool:
     return len(set(numbers)) == len(numbers)
 
 
-def sort_by_number(choices: dict[int, T]) -> list[T]:
-    """Return choices sorted by their numbers. The keys are the numbers in the source, in the order of arrival."""
-    by_number = dict(zip(assign_numbers([*choices]), choices.values(), strict=True))
-    return [choice for _, choice in sorted(by_number.items(), key=itemgetter(0))]
-
-
 _PART_EVENTS = frozenset(get_args(events.PartEvent))
 
 
@@ -94,40 +85,6 @@ class FirstChoice:
             self.number, self._pending = event.choice, []
             return [event]
         return []
-
-
-class ChoicesInOrder:
-    """Orders the events of all choices. The events of a choice are pending until every choice before it has begun.
-
-    Missing numbers leave no gap: at the end of the stream the pending choices get the next numbers.
-    """
-
-    def __init__(self) -> None:
-        # The official SDK appends a choice when its index first appears, so a first index of 1 raises an ``IndexError``.
-        self._begun = 0
-        self._pending: dict[int, list[events.PartEvent]] = {}
-
-    def feed(self, event: events.Event) -> list[events.Event]:
-        """Process an event and return the events that can be written now."""
-        if is_part_event(event):
-            return self._take(event)
-        result: list[events.Event] = []
-        if self._pending and isinstance(event, events.End | events.Failed):
-            for _, pending in sorted(self._pending.items()):
-                result += [replace(each, choice=self._begun) for each in pending]
-                self._begun += 1
-            self._pending = {}
-        return [*result, event]
-
-    def _take(self, event: events.PartEvent) -> list[events.Event]:
-        if event.choice < self._begun:
-            return [event]
-        self._pending.setdefault(event.choice, []).append(event)
-        result: list[events.Event] = []
-        while self._begun in self._pending:
-            result += self._pending.pop(self._begun)
-            self._begun += 1
-        return result
 
 
 def read_id_model_time(raw: JsonObject, time: str) -> tuple[str | None, str | None, float | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 
 from formatbridge import ir
@@ -143,19 +143,3 @@ class PendingTokens:
             self._budget -= len(text)  # a repetitive text has many matches that do not begin or end at a token
             at = joined.find(text, at + 1)
         return None
-
-
-def drop_tokens(tokens: Iterable[ir.TokenLogprob], losses: Ledger) -> None:
-    """Note tokens that belong to no text of the target."""
-    for token in tokens:
-        losses.dropped(token)
-
-
-def drop_all_tokens(choice: ir.Choice, losses: Ledger) -> None:
-    """Note that all tokens of a choice are dropped: one loss for each list of tokens, if the source has one for each text."""
-    lists = dict.fromkeys(token.src.rpartition("/")[0] for token in choice.logprobs or ())
-    of_texts = [src for src in lists if src.endswith("/logprobs")]
-    for src in of_texts:
-        losses.dropped_at(src)
-    if not of_texts:
-        losses.dropped(choice, "logprobs")

@@ -6,7 +6,6 @@ No URL is fetched. Media is decoded in three cases only: the first bytes of medi
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Mapping
 from urllib.parse import unquote_to_bytes
 
@@ -29,46 +28,8 @@ _BEGINNINGS = (
     (b"\x89PNG", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"), (b"%PDF", PDF),
 )  # fmt: skip
 _CONTAINED = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}  # after RIFF and the size
-_SAMPLES = frozenset({"audio/l16", "audio/pcm"})
-"""Media types of audio without a container."""
-_CHARSET = re.compile(r';\s*charset\s*=\s*"?([^";\s]*)', re.IGNORECASE)
-_ENCODINGS = {"": "utf-8", "utf-8": "utf-8", "utf8": "utf-8", "us-ascii": "utf-8", "iso-8859-1": "latin-1"}
-"""Charset of a text to Python encoding. Without a charset a text is UTF-8, which includes us-ascii."""
 _FAMILIES: Mapping[str, ir.MediaKind] = {"image": "image", "audio": "audio", "video": "video"}
 _SNIFFED = 16  # characters of base64: twelve bytes
-
-
-class AudioJoiner:
-    """Joins the pieces of an audio clip. Samples without a container can be joined; other audio consists of one piece."""
-
-    __slots__ = ("_left", "_mime", "has_begun")
-
-    def __init__(self) -> None:
-        self.has_begun = False
-        self._mime = ""  # of samples; other audio takes no further piece
-        self._left = b""
-
-    def take(self, mime: str | None, data: str) -> str | None:
-        """Return the base64 data to append for a piece; None if it belongs to another clip. Bytes of an incomplete group are kept."""
-        if self.has_begun and mime != self._mime:
-            return None
-        is_raw = mime is not None and is_samples(mime)
-        try:
-            decoded = self._left + base64.b64decode(data, validate=True) if is_raw else None
-        except ValueError:  # no base64
-            decoded = None
-        if decoded is None:
-            is_first, self.has_begun = not self.has_begun, True
-            return data if is_first else None
-        # Base64 of three bytes has no padding, so pieces of whole groups can be concatenated as text.
-        self.has_begun, self._mime = True, mime or ""
-        whole = len(decoded) // 3 * 3
-        self._left = decoded[whole:]
-        return base64.b64encode(decoded[:whole]).decode()
-
-    def remaining(self) -> str:
-        """Return the kept bytes as base64."""
-        return base64.b64encode(self._left).decode()
 
 
 def sniff_mime(data: str) -> str | None:
@@ -80,12 +41,6 @@ def sniff_mime(data: str) -> str | None:
     if first.startswith(b"RIFF"):
         return _CONTAINED.get(first[8:12])
     return next((mime for beginning, mime in _BEGINNINGS if first.startswith(beginning)), None)
-
-
-def read_bare_data(text: str) -> tuple[str, str] | None:
-    """Return the media type and the data of base64 in place of a URL; None if the text is a URL."""
-    mime = sniff_mime(text)
-    return None if mime is None else (mime, text)
 
 
 def read_file_data(text: str, name: str | None) -> tuple[str | None, str]:
@@ -148,30 +103,9 @@ def bare_mime(mime: str) -> str:
     return mime.partition(";")[0].rstrip()
 
 
-def read_text(data: str, mime: str) -> str | None:
-    """Decode base64 data to text by the charset of its media type; None if it is no text, or the charset is unknown."""
-    declared = _CHARSET.search(mime)
-    encoding = _ENCODINGS.get(declared[1].lower() if declared else "")
-    try:
-        return base64.b64decode(data, validate=True).decode(encoding) if encoding else None
-    except ValueError:  # no base64, or no text
-        return None
-
-
-def is_samples(mime: str) -> bool:
-    """Return whether a media type is one of samples, which cannot be played without their type and rate."""
-    return bare_mime(mime).lower() in _SAMPLES
-
-
 def media_kind(mime: str) -> ir.MediaKind:
     """Return ``image``, ``audio``, ``video`` or ``document`` for a media type."""
     return _FAMILIES.get(mime.partition("/")[0], "document")
-
-
-def media_of_url(kind: ir.MediaKind, url: str, src: str) -> ir.Media:
-    """Return media with a URL, or with the media type and the data of a data URL."""
-    mime, data = read_data_url(url) or (None, None)
-    return ir.Media(kind=kind, mime=mime, data=data, url=url if data is None else None, src=src)
 
 
 def as_stored_file(part: ir.Media) -> ir.Media:

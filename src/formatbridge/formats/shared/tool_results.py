@@ -126,24 +126,6 @@ def with_results_in_place(messages: list[ir.Message], losses: Ledger, *, joins: 
     return [message for group in groups for message in group]
 
 
-def note_orphans(messages: list[ir.Message], losses: Ledger) -> None:
-    """Note the orphans of a conversation whose results need no order."""
-    open: dict[str, list[ir.ToolCall]] = {}  # the calls without a result, by id
-    for message in messages:
-        is_answer = message.role == "assistant"
-        for part in message.parts:
-            if type(part) is ir.ToolCall and is_answer:
-                open.setdefault(part.id, []).append(part)
-            elif type(part) is ir.ToolResult and not is_answer:
-                if open.get(part.call_id):
-                    open[part.call_id].pop()
-                else:
-                    note_orphan(part, losses)
-    for calls in open.values():
-        for call in calls:
-            note_orphan(call, losses)
-
-
 def note_orphan(part: ir.ToolCall | ir.ToolResult, losses: Ledger) -> None:
     """Note that no call without a result is before a result, or that no later result belongs to a call."""
     if isinstance(part, ir.ToolCall):

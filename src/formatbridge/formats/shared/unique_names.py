@@ -19,12 +19,6 @@ def with_legal_letters(name: str, longest: int | None) -> str:
     return legal if longest is None or len(legal) <= longest else truncate_with_hash(legal, longest, name)
 
 
-def legal_label(label: str) -> str:
-    """Return the label of an MCP server in letters, digits, hyphens and underscores. A changed one ends in a hash, to stay unique."""
-    legal = _ILLEGAL.sub("_", label)
-    return label if legal == label and label else f"{legal}_{sha256(label.encode('utf-8', 'surrogatepass')).hexdigest()[:4]}"
-
-
 def truncate_with_hash(text: str, longest: int, whole: str, *, digits: int = 8) -> str:
     """Return the beginning of a text that is too long, and a hash of the ``whole`` of it, with so many hexadecimal digits."""
     return f"{text[: longest - digits - 1]}_{sha256(whole.encode()).hexdigest()[:digits]}"
