@@ -17,8 +17,7 @@ from formatbridge.errors import InvalidPayloadError
 from formatbridge.formats.format import CallerTool, FormatSpec
 from formatbridge.formats.model_facts import ModelFacts
 from formatbridge.formats.shared.foreign_tokens import Removed, original_pointer
-from formatbridge.formats.shared.server_fields import drop_unread_fields
-from formatbridge.formats.shared.server_rules import changes_configuration
+from formatbridge.formats.shared.server_rules import changes_configuration, drop_unread_fields
 from formatbridge.formats.shared.turns import leading_instructions
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.pointers import prefixes

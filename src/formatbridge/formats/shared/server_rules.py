@@ -1,4 +1,4 @@
-"""Adapt a canonical request to the server that receives it, before its format encodes it.
+"""Adapt a canonical request to the server that receives it, before its format encodes it, and the fields of the encoded body.
 
 Each difference is noted: what the server rejects, ignores or limits, and what it reads although the format does not have it. Another
 name of the same setting is no loss.
@@ -17,7 +17,7 @@ from formatbridge.formats.shared.parts import encode_opaque, is_list_item, is_sa
 from formatbridge.formats.shared.settings import clamp
 from formatbridge.formats.shared.tool_selection import added_tools, note_moved
 from formatbridge.formats.shared.turns import leading_instructions, with_instructions_first
-from formatbridge.jsontext.types import JsonValue
+from formatbridge.jsontext.types import JsonObject, JsonValue
 from formatbridge.report.ledger import Ledger
 from formatbridge.report.loss_rules import rule_of_setting
 from formatbridge.report.losses import Severity
@@ -49,12 +49,12 @@ def adapt_to_server(request: ir.Request, spec: FormatSpec, losses: Ledger) -> ir
     if request.output_format is not None:
         request = _adapt_output_format(request, rules, losses)
     if request.reasoning is not None and rules.reasoning_control == "none":
-        losses.dropped(request.reasoning, code=code_of("reasoning_effort", rules))
+        losses.dropped(request.reasoning, code=_code_of("reasoning_effort", rules))
         request = replace(request, reasoning=None)
     return _adapt_tool_choice(_adapt_tools(request, rules, losses), rules, losses)
 
 
-def code_of(field: str, rules: DialectRules) -> str:
+def _code_of(field: str, rules: DialectRules) -> str:
     """Return the code of the loss of a field that a server does not read."""
     return _REJECTED if field in rules.rejects else _IGNORED
 
@@ -78,7 +78,7 @@ def _adapt_settings(request: ir.Request, spec: FormatSpec, rules: DialectRules, 
         del settings[name]
         rule = rule_of_setting(name)
         if not rule.is_neutral(value):
-            losses.dropped(request, name, code_of(field, rules), severity=rule.severity)
+            losses.dropped(request, name, _code_of(field, rules), severity=rule.severity)
     stop = settings.get("stop")
     if stop and rules.most_stops is not None and len(stop) > rules.most_stops:
         settings["stop"] = losses.changed(request, "stop", stop[: rules.most_stops], _LIMIT)
@@ -98,12 +98,12 @@ def _without_unread_objects(request: ir.Request, rules: DialectRules, losses: Le
     """Leave out the audio output, the tool choice and the tools of a server that has none."""
     unread = rules.unread
     if request.audio is not None and "audio" in unread:
-        losses.dropped(request.audio, code=code_of("audio", rules), severity="impossible")
+        losses.dropped(request.audio, code=_code_of("audio", rules), severity="impossible")
         request = replace(request, audio=None)
     choice = request.tool_choice
     if choice is not None and "tool_choice" in unread:
         if choice.mode != "auto":
-            losses.dropped(choice, code=code_of("tool_choice", rules))
+            losses.dropped(choice, code=_code_of("tool_choice", rules))
         elif choice.extra:
             losses.extras(choice)
         request = replace(request, tool_choice=None)
@@ -284,7 +284,7 @@ def _with_short_id(part: ir.ToolCall | ir.ToolResult, length: int, losses: Ledge
 def _adapt_tools(request: ir.Request, rules: DialectRules, losses: Ledger) -> ir.Request:
     """Leave out tools beyond the limit of the server, ``strict`` and cache marks, where the server does not have them."""
     if "tools" in rules.unread:
-        return _without_tools(request, code_of("tools", rules), "impossible", losses)
+        return _without_tools(request, _code_of("tools", rules), "impossible", losses)
     tools = _adapted(request.tools, rules, losses)
     most = rules.most_tools
     if most is not None and len(tools) > most:
@@ -383,3 +383,39 @@ def _adapt_tool_choice(request: ir.Request, rules: DialectRules, losses: Ledger)
         return replace(request, tool_choice=replace(choice, mode="allowed", inner="required"))
     losses.changed(choice, "", "auto", _UNSUPPORTED)
     return replace(request, tool_choice=ir.ToolChoice(mode="auto", src=choice.src))
+
+
+# Bodies.
+
+
+def rename_for_server(body: JsonObject, request: ir.Request, spec: FormatSpec, losses: Ledger) -> JsonObject:
+    """Return an encoded body with the names and words of a server.
+
+    The request was adapted before, so the only fields to leave out are additions of the encoder.
+    """
+    rules = spec.dialect
+    assert rules is not None
+    renamed = {rules.names.get(key, key): value for key, value in body.items() if not rules.omits(key, value)}
+    renamed = spec.server_requests.adapt_encoded(renamed, request, rules, losses)
+    if renamed.get("tool_choice") == "required" and rules.required_word is not None:
+        renamed["tool_choice"] = rules.required_word
+    if len(renamed) < len(body):
+        losses.withdraw(renamed)
+    return renamed
+
+
+def drop_unread_fields(body: JsonObject, before: JsonObject, request: ir.Request, spec: FormatSpec, losses: Ledger) -> JsonObject:
+    """Return a body of a caller in the same format without the fields that the server does not read. ``before``: the caller's body."""
+    rules = spec.dialect
+    assert rules is not None
+    names = {key: field for field in rules.unread for key in spec.keys_of(field)}
+    unread = {key for key in names.keys() & before.keys() if rules.omits(names[key], before[key])}
+    unread -= spec.server_requests.reasoning_fields - body.keys()  # another field has their value
+    result = {key: value for key, value in body.items() if key not in unread} if unread else body
+    for field in sorted(unread):
+        rule = rule_of_setting(field)
+        if before[field] not in (None, [], {}) and not rule.is_neutral(before[field]):
+            losses.dropped(request, field, _code_of(names[field], rules), severity=rule.severity)
+    if not rules.accepts_nulls:
+        result = {key: value for key, value in result.items() if value is not None}
+    return spec.server_requests.without_unread_values(result, request, rules, losses)
