@@ -305,11 +305,11 @@ def _adapted(tools: list[ir.Tool], rules: DialectRules, losses: Ledger) -> list[
     severity: Severity = "impossible" if all(isinstance(tool, ir.HostedTool | ir.McpServer) for tool in tools) else "lossy"
     tools = [tool for tool in tools if _runs(tool, rules, severity, losses)]
     if not rules.accepts_strict:
-        tools = [_without_strict(tool, losses) for tool in tools]
+        tools = [_without_flag(tool, "strict", "lossy", losses) for tool in tools]
     if rules.cache_marks == "none":
         tools = [_without_mark(tool, losses) for tool in tools]
-    if rules.has_tool_search is False:
-        tools = [_without_deferral(tool, losses) for tool in tools]
+    if rules.has_tool_search is False:  # a deferred tool would never be available then
+        tools = [_without_flag(tool, "defer_loading", "info", losses) for tool in tools]
     return tools
 
 
@@ -336,15 +336,15 @@ def _runs(tool: ir.Tool, rules: DialectRules, severity: Severity, losses: Ledger
     return runs
 
 
-def _without_strict(tool: ir.Tool, losses: Ledger) -> ir.Tool:
+def _without_flag(tool: ir.Tool, name: str, severity: Severity, losses: Ledger) -> ir.Tool:
+    """Return a tool without a flag, if it has one; note a flag that is set."""
     if isinstance(tool, ir.Namespace):
-        tools = [_without_strict(inner, losses) for inner in tool.tools]
+        tools = [_without_flag(inner, name, severity, losses) for inner in tool.tools]
         return tool if is_same_list(tools, tool.tools) else replace(tool, tools=tools)  # type: ignore[arg-type]  # the same classes
-    if not isinstance(tool, ir.FunctionTool) or tool.strict is None:
-        return tool
-    if tool.strict:
-        losses.dropped(tool, "strict", _UNSUPPORTED)
-    return replace(tool, strict=None)
+    value = getattr(tool, name, None)
+    if value:
+        losses.dropped(tool, name, _UNSUPPORTED, severity=severity)
+    return tool if value is None else replace(tool, **{name: None})  # type: ignore[arg-type]  # a tool that has the field
 
 
 def _without_mark(tool: ir.Tool, losses: Ledger) -> ir.Tool:
@@ -352,18 +352,6 @@ def _without_mark(tool: ir.Tool, losses: Ledger) -> ir.Tool:
         return tool
     losses.dropped(tool.cache, code=_UNSUPPORTED, severity="info")
     return replace(tool, cache=None)
-
-
-def _without_deferral(tool: ir.Tool, losses: Ledger) -> ir.Tool:
-    """Return a tool that is available from the start: without a search, a deferred tool would never be."""
-    if isinstance(tool, ir.Namespace):
-        tools = [_without_deferral(inner, losses) for inner in tool.tools]
-        return tool if is_same_list(tools, tool.tools) else replace(tool, tools=tools)  # type: ignore[arg-type]  # the same classes
-    if not isinstance(tool, ir.FunctionTool | ir.CustomTool | ir.McpServer) or tool.defer_loading is None:
-        return tool
-    if tool.defer_loading:
-        losses.dropped(tool, "defer_loading", _UNSUPPORTED, severity="info")
-    return replace(tool, defer_loading=None)
 
 
 def _adapt_tool_choice(request: ir.Request, rules: DialectRules, losses: Ledger) -> ir.Request:
