@@ -459,8 +459,7 @@ def decode_reasoning_config(body: JsonObject) -> tuple[ir.ReasoningConfig | None
 
 def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
     """Encode the reasoning settings of a request as ``reasoning_effort``, or in the fields that the server reads instead."""
-    control = control_of(losses.dialect)
     # OpenAI's server never returns reasoning, so hiding it is no loss there.
-    if config.show == "hide" and losses.dialect is not None and not control.show:
+    if config.show == "hide" and losses.dialect is not None and not control_of(losses.dialect).show:
         losses.dropped(config, "show", severity="info")
-    return encode_reasoning_control(config, control, losses)
+    return encode_reasoning_control(config, losses)

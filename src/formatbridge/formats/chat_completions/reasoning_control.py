@@ -151,8 +151,9 @@ def control_of(rules: DialectRules | None) -> Control:
     return _CONTROLS[(rules and rules.reasoning_control) or "reasoning_effort"]
 
 
-def encode_reasoning_control(config: ir.ReasoningConfig, control: Control, losses: Ledger) -> JsonObject:
+def encode_reasoning_control(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
     """Encode the reasoning settings of a request in the fields that a server reads."""
+    control = control_of(losses.dialect)
     if control.is_object:
         return _encode_object(config, control, losses)
     # A budget becomes the nearest effort where the server has an effort only (OpenAI's SDK, ``ReasoningEffort``).
@@ -172,15 +173,14 @@ def encode_reasoning_control(config: ir.ReasoningConfig, control: Control, losse
 
 def encode_reasoning_off(config: ir.ReasoningConfig | None, losses: Ledger) -> JsonObject:
     """Turn reasoning off, because the server rejects it with a forced tool call."""
-    control = control_of(losses.dialect)
     if config is not None and is_reasoning_off(config):
-        return encode_reasoning_control(config, control, losses)
+        return encode_reasoning_control(config, losses)
     if config is not None:
         drop_unheld(config, losses)
         if config.mode is not None:
             losses.changed(config, "mode", "off", "excluded")
         drop_reasoning_settings(config, losses)
-    return add_reasoning_off(encode_reasoning_control(ir.ReasoningConfig(mode="off"), control, losses), losses)
+    return add_reasoning_off(encode_reasoning_control(ir.ReasoningConfig(mode="off"), losses), losses)
 
 
 def _word(pointer: str, mode: str) -> Any:
