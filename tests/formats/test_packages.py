@@ -74,6 +74,7 @@ DIFFERENCES: dict[str, dict[str, str]] = {
         "responses: a turn is several items": "decode_item decode_parts",
         "generate_content: a candidate and a message have the same parts": "encode_parts",
     },
+    "counts": {"generate_content: a count request contains a whole request": "encode_count_request"},
     "errors": {
         "chat_completions: servers send errors in several shapes": "find_error",
         "responses: an answer with a failure has an error, and so has a stream": "move_request_id is_bare_cancellation",

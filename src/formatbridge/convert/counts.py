@@ -181,7 +181,8 @@ def _same_request(raw: JsonObject, key: str, format: FormatSpec, model: str, los
 def _as_count(body: JsonObject, count: CountSpec, model: str, losses: Ledger) -> JsonObject:
     """Wrap a request as a count request. Remove the additions that it does not contain."""
     # The request of Gemini may move into ``generateContentRequest``, and its additions with it.
-    result = count.encode_request(body, model)
+    encode = count.encode_request
+    result = encode(body, model) if encode is not None else _without_fields(body, count.uncounted)
     if count.request_field in result:
         losses.translate_additions(lambda pointer: f"/{count.request_field}{pointer}")
     losses.withdraw(result)
@@ -249,7 +250,11 @@ def _counted_fields(raw: JsonObject, count: CountSpec, losses: Ledger) -> JsonOb
     for name in raw:
         if name in count.uncounted and not is_empty(raw[name]):
             losses.dropped_at(f"/{escape(name)}", _NOT_COUNTED, severity="info")
-    return {name: value for name, value in raw.items() if name not in count.uncounted}
+    return _without_fields(raw, count.uncounted)
+
+
+def _without_fields(body: JsonObject, fields: frozenset[str]) -> JsonObject:
+    return {name: value for name, value in body.items() if name not in fields}
 
 
 class CountResponseArguments(TypedDict, total=False):

@@ -321,8 +321,8 @@ class CountSpec:
     """
     top_fields: frozenset[str] = frozenset()
     """The fields of a request that a server without ``request_field`` reads."""
-    encode_request: Callable[[JsonObject, str], JsonObject]
-    """Return the count request for a request of the format and its model."""
+    encode_request: Callable[[JsonObject, str], JsonObject] | None = None
+    """Return the count request for a request of the format and its model; None: it has the counted fields of the request."""
     decode_response: Callable[[JsonObject], ir.TokenCount]
     """Decode the answer."""
     encode_response: Callable[[ir.TokenCount, Ledger], JsonObject]

@@ -22,12 +22,6 @@ _UNCOUNTED = frozenset({
 _COUNT = frozenset({"input_tokens"})
 
 
-def encode_count_request(body: JsonObject, model: str) -> JsonObject:
-    """Return the count request for a request of this format."""
-    del model
-    return {key: value for key, value in body.items() if key not in _UNCOUNTED}
-
-
 def decode_count(body: JsonObject) -> ir.TokenCount:
     """Decode the answer."""
     return ir.TokenCount(body["input_tokens"], extra=read_extra(body, _COUNT))
@@ -45,7 +39,6 @@ COUNT = CountSpec(
     description="/v1/messages/count_tokens",
     uncounted=_UNCOUNTED,
     settings=frozenset({"parallel_tool_calls", "automatic_cache"}),
-    encode_request=encode_count_request,
     decode_response=decode_count,
     encode_response=encode_count,
 )

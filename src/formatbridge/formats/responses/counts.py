@@ -23,12 +23,6 @@ _UNCOUNTED = frozenset({
 _COUNT = frozenset({"object", "input_tokens"})
 
 
-def encode_count_request(body: JsonObject, model: str) -> JsonObject:
-    """Return the count request for a request of this format."""
-    del model
-    return {key: value for key, value in body.items() if key not in _UNCOUNTED}
-
-
 def decode_count(body: JsonObject) -> ir.TokenCount:
     """Decode the answer."""
     # {"object": "response.input_tokens", "input_tokens": 11}
@@ -47,7 +41,6 @@ COUNT = CountSpec(
     description="/responses/input_tokens",
     uncounted=_UNCOUNTED,
     settings=frozenset({"parallel_tool_calls", "verbosity"}),
-    encode_request=encode_count_request,
     decode_response=decode_count,
     encode_response=encode_count,
 )
