@@ -154,9 +154,8 @@ DIFFERENCES: dict[str, dict[str, str]] = {
             " add_placeholders ConversationCalls"
         ),
         "generate_content: a call in an answer is written as in a request": "encode_answer_call",
-        "chat_completions: the deprecated function_call; media of results go into a user message": (
-            " decode_legacy_call encode_result_media"
-        ),
+        "chat_completions: the deprecated function_call": "decode_legacy_call",
+        "chat_completions, messages: media of some results go into a user message": "encode_result_media",
         "messages: a stream sends the start of a call": "encode_call_start",
         "responses: the output of a tool search is a result with tools": "decode_search_output",
     },

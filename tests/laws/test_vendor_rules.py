@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -273,6 +274,120 @@ def test_a_thinking_budget_stays_if_no_required_reasoning_is_missing(contents: l
     result = _within_budget(contents)
 
     assert result.body["thinking"] == {"type": "enabled", "budget_tokens": 2048}
+
+
+# A final turn of the model.
+
+SIGNED_BLOCK = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
+
+
+def _prefilled(text: str, **settings: Any) -> fb.ConvertedRequest:
+    answer = {"role": "assistant", "content": text, "thinking_blocks": [SIGNED_BLOCK]}
+    body = {"model": "m", "messages": [*ASKED, answer], **settings}
+    return fb.convert_request(body, source="chat_completions", target="messages")
+
+
+@pytest.mark.parametrize("settings", [{}, {"reasoning_effort": "high"}])
+def test_a_final_turn_of_the_model_does_not_end_with_thinking(settings: dict[str, Any]) -> None:
+    """The server rejects it, and an answer of thinking alone has nothing that it could continue."""
+    result = _prefilled("", **settings)
+
+    assert result.body["messages"] == ASKED
+    assert _losses_of(result) == [("/messages/1/thinking_blocks/0", "dropped", "lossy", "prefill")]
+
+
+def test_thinking_before_the_final_text_stays_only_if_thinking_is_on() -> None:
+    """The server rejects it there if the request turns thinking off."""
+    without, thinking = _prefilled("so"), _prefilled("so", reasoning_effort="high")
+
+    assert without.body["messages"][1]["content"] == "so"
+    assert ("/messages/1/thinking_blocks/0", "dropped", "lossy", "prefill") in _losses_of(without)
+    assert thinking.body["messages"][1]["content"] == [SIGNED_BLOCK, {"type": "text", "text": "so"}]
+
+
+def test_thinking_of_an_earlier_turn_stays() -> None:
+    """The server accepts the reasoning of earlier answers, also as their last block."""
+    answer = {"role": "assistant", "content": "", "thinking_blocks": [SIGNED_BLOCK]}
+    body = {"model": "m", "messages": [*ASKED, answer, *ASKED]}
+
+    converted = fb.convert_request(body, source="chat_completions", target="messages")
+
+    assert converted.body["messages"][1]["content"] == [SIGNED_BLOCK]
+    assert not converted.losses
+
+
+# Calls in the first turn.
+
+CALLED_FIRST: list[dict[str, Any]] = [
+    {"role": "assistant", "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+    {"role": "tool", "tool_call_id": "c1", "content": "x"},
+]
+
+
+@pytest.mark.parametrize("before", [[], [{"role": "system", "content": "s"}], [{"role": "assistant", "content": "a"}]])
+@pytest.mark.parametrize("target", ["messages", "generate_content"])
+def test_calls_in_the_first_turn_are_reported(target: fb.Format, before: list[dict[str, Any]]) -> None:
+    """The servers require a user turn before them. An application that shortens a long conversation may leave none."""
+    converted = fb.convert_request({"model": "m", "messages": [*before, *CALLED_FIRST]}, source="chat_completions", target=target)
+
+    at = f"/messages/{sum(message['role'] == 'system' for message in before)}"
+    assert [loss.path for loss in converted.losses if loss.code == "first_turn"] == [at]
+
+
+@pytest.mark.parametrize("messages", [[*ASKED, *CALLED_FIRST], [{"role": "assistant", "content": "a"}, *ASKED]])
+def test_other_first_turns_are_no_loss_in_generate_content(messages: list[dict[str, Any]]) -> None:
+    """The server accepts a text of the model first."""
+    converted = fb.convert_request({"model": "m", "messages": messages}, source="chat_completions", target="generate_content")
+
+    assert not converted.losses
+
+
+# Media of failed tools.
+
+
+def test_media_of_a_failed_result_follow_the_results_of_their_turn() -> None:
+    """The server accepts only texts in a failed result, and results come first in a turn."""
+    image = {"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}}
+    calls = [{"functionCall": {"id": name, "name": "f", "args": {}}} for name in "ab"]
+    results = [
+        {"functionResponse": {"id": name, "name": "f", "response": {key: "x"}, "parts": [image]}}
+        for name, key in (("a", "error"), ("b", "output"))
+    ]
+    contents = [{"role": "user", "parts": [{"text": "x"}]}, {"role": "model", "parts": calls}, {"role": "user", "parts": results}]
+
+    converted = fb.convert_request({"contents": contents}, source="generate_content", target="messages", model="m")
+
+    failed, succeeded, moved = converted.body["messages"][2]["content"]
+    assert failed == {"type": "tool_result", "tool_use_id": "a", "content": "x", "is_error": True}
+    assert [block["type"] for block in succeeded["content"]] == ["text", "image"]
+    assert moved["type"] == "image"
+    assert _losses_of(converted) == [("/contents/2/parts/0/functionResponse/parts/0", "changed", "lossy", "moved")]
+
+
+# Ids of end users.
+
+
+@pytest.mark.parametrize("name", ["user", "safety_identifier"])
+@pytest.mark.parametrize(("value", "code"), [("ann@example.com", "email_address"), ("u" * 257, "out_of_range")])
+def test_an_id_of_an_end_user_that_the_server_rejects_becomes_a_hash(name: str, value: str, code: str) -> None:
+    """It rejects email addresses; a hash still distinguishes the users of an application."""
+    body = {"model": "m", "messages": ASKED, name: value}
+
+    converted = fb.convert_request(body, source="chat_completions", target="messages")
+
+    user_id = converted.body["metadata"]["user_id"]
+    assert re.fullmatch("[0-9a-f]{64}", user_id)
+    assert _losses_of(converted) == [(f"/{name}", "changed", "info", code)]
+
+
+@pytest.mark.parametrize("value", ["user-17", "u" * 256, "ann@home"])
+def test_an_id_of_an_end_user_that_the_server_accepts_stays(value: str) -> None:
+    """Most applications have such ids."""
+    body = {"model": "m", "messages": ASKED, "safety_identifier": value}
+
+    converted = fb.convert_request(body, source="chat_completions", target="messages")
+
+    assert converted.body["metadata"] == {"user_id": value}
 
 
 # Names of tools.

@@ -18,6 +18,7 @@ REASONS: Mapping[str, str] = {
     "unverified_token": "not sealed with the token key",
     "unsigned_reasoning": "the target requires a reasoning token of its format",
     "foreign_id": "the id belongs to another vendor",
+    "email_address": "the target accepts no email address here",
     "unsupported_media": "the target does not support this media here",
     "flattened": "converted to plain text",
     "moved": "moved to another place in the target",

@@ -206,9 +206,19 @@ def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
             encode_message(message, contents, context, losses)
     if request.continues_last_turn:
         note_prefill(request, losses)
-    if not contents:
+    if contents:
+        _note_first_turn(messages, contents, losses)
+    else:
         note_no_turns(request, losses)
     return {"contents": contents, "systemInstruction": {"parts": instructions}} if instructions else {"contents": contents}
+
+
+def _note_first_turn(messages: list[ir.Message], contents: list[JsonObject], losses: Ledger) -> None:
+    """Note that the conversation begins with calls. No turn is added before them."""
+    # "function call turn comes immediately after a user turn" (google-gemini/gemini-cli#26486, diegosouzapw/OmniRoute#13573).
+    if contents[0]["role"] == "model" and any("functionCall" in part for part in contents[0]["parts"]):
+        first = next(message for message in messages if message.role == "assistant")
+        losses.changed(first, "", contents[0]["parts"], "first_turn")
 
 
 def _all_tools(request: ir.Request, losses: Ledger) -> tuple[list[ir.Tool], list[ir.HostedTool]]:

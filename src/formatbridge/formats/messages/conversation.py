@@ -31,7 +31,7 @@ from formatbridge.formats.messages.content import (
 from formatbridge.formats.messages.holds import drop_unheld
 from formatbridge.formats.messages.hosted_tools import decode_hosted
 from formatbridge.formats.messages.reasoning import EFFORTS, decode_reasoning, encode_effort, encode_reasoning
-from formatbridge.formats.messages.tool_calls import decode_call, decode_result, encode_call, encode_result
+from formatbridge.formats.messages.tool_calls import decode_call, decode_result, encode_call, encode_result, encode_result_media
 from formatbridge.formats.messages.tools import decode_tool, encode_tool
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.parts import encode_opaque, join_texts, set_unknown_severity
@@ -195,6 +195,8 @@ _ENCODE_BLOCK: dict[type, Callable[[Any, Ledger], JsonObject | None]] = {
     ir.Hosted: _encode_foreign,
 }
 """Types of parts whose encoding in an assistant turn differs from that in a user turn. Tool calls are encoded separately."""
+_THINKING = frozenset({"thinking", "redacted_thinking"})
+"""Types of blocks with reasoning."""
 _IDS = {"tool_use": "id", "tool_result": "tool_use_id"}
 """Types of blocks to their field with the id of a tool call."""
 
@@ -211,7 +213,7 @@ class TurnEncoder:
     """Encodes a conversation as turns in the order that the server accepts.
 
     ``keeps_system_messages``: the target accepts mid-conversation system messages. ``server_tools``: the result of ``server_tools_of`` for
-    the tools of the request.
+    the tools of the request. ``thinks``: the request turns thinking on.
 
     Results besides ``turns``: ``moved_to_system`` has the blocks of instructions that have no valid position among the turns.
     ``mcp_servers`` has the MCP servers whose toolsets the system messages add.
@@ -219,16 +221,17 @@ class TurnEncoder:
 
     __slots__ = (
         "_first_assistant", "_generated_ids", "_keeps_system_messages", "_last_assistant", "_losses", "_moved_count", "_parsed",
-        "_pending", "_result_counts", "_server_tools", "_unanswered", "mcp_servers", "moved_to_system", "turns",
+        "_pending", "_result_counts", "_server_tools", "_thinks", "_unanswered", "mcp_servers", "moved_to_system", "turns",
     )  # fmt: skip
 
-    def __init__(self, losses: Ledger, keeps_system_messages: bool, server_tools: set[str]) -> None:
+    def __init__(self, losses: Ledger, keeps_system_messages: bool, server_tools: set[str], thinks: bool) -> None:
         self.turns: list[JsonObject] = []
         self.moved_to_system: list[JsonObject] = []
         self.mcp_servers: list[JsonObject] = []
         self._losses = losses
         self._keeps_system_messages = keeps_system_messages
         self._server_tools = server_tools
+        self._thinks = thinks
         self._parsed = NOTHING_PARSED
         self._result_counts: list[int] = []  # the number of tool_result blocks of each turn
         self._unanswered: dict[str, list[tuple[int, ir.ToolCall]]] = {}  # by id, calls without a result and the index of their turn
@@ -236,7 +239,7 @@ class TurnEncoder:
         self._pending: list[_SystemMessage] = []
         self._moved_count = 0  # so many of the first pending messages lost their position to a later turn
         self._first_assistant: ir.Message | None = None  # the first turn, if it is an assistant turn
-        self._last_assistant: ir.Message | None = None
+        self._last_assistant: list[ir.Message] = []  # the messages of the last assistant turn
 
     def encode(self, messages: list[ir.Message]) -> list[JsonObject]:
         """Encode the messages of a conversation and return the turns."""
@@ -260,13 +263,10 @@ class TurnEncoder:
             for pending in self._pending:
                 self._move_to_system(pending)
                 self._drop_changes(pending.message)
-        # "final assistant content cannot end with trailing whitespace" (tailcallhq/forgecode#1872).
-        if self._last_assistant is not None and self.turns[-1]["role"] == "assistant":
-            block = self.turns[-1]["content"][-1]
-            if block["type"] == "text":
-                self._trim_prefill(block, self._last_assistant)
+        if self._last_assistant and self.turns[-1]["role"] == "assistant":
+            self._adapt_prefill()
         # Anthropic's server rejects such a conversation, but relays accept it. So the turn is encoded and reported.
-        if self._first_assistant is not None:
+        if self._first_assistant is not None and self.turns:
             self._losses.changed(self._first_assistant, "", simplify_content(self.turns[0]["content"]), "first_turn")
         # "Each `tool_use` block must have a corresponding `tool_result` block in the next message" (OpenHands/OpenHands#7512).
         for _, call in chain.from_iterable(self._unanswered.values()):
@@ -278,6 +278,33 @@ class TurnEncoder:
             if type(content) is list and len(content) == 1:  # only one block can become a string
                 turn["content"] = simplify_content(content)
         return self.turns
+
+    def _adapt_prefill(self) -> None:
+        """Leave out what the server rejects in a final assistant turn: some thinking, and white space at its end."""
+        self._drop_final_thinking()
+        content = self.turns[-1]["content"]
+        # "final assistant content cannot end with trailing whitespace" (tailcallhq/forgecode#1872).
+        if not content:
+            self.turns.pop()
+        elif content[-1]["type"] == "text":
+            self._trim_prefill(content[-1], self._last_assistant[-1])
+
+    def _drop_final_thinking(self) -> None:
+        """Leave out the thinking of a final assistant turn that the server rejects there: at its end, or all of it if thinking is off."""
+        # "The final block in an assistant message cannot be `thinking`" (router-for-me/CLIProxyAPI#5321). "When thinking is disabled, an
+        # `assistant` message in the final position cannot contain `thinking`" (tailcallhq/forgecode#1195).
+        content: list[JsonObject] = self.turns[-1]["content"]
+        others = [index for index, block in enumerate(content) if block["type"] not in _THINKING]
+        if len(others) == len(content) or any(content[index]["type"] == "tool_use" for index in others):
+            return
+        end = others[-1] + 1 if others else 0
+        kept = content[:end] if self._thinks else [content[index] for index in others]
+        for part in reversed([part for message in self._last_assistant for part in message.parts]):
+            if type(part) is ir.Reasoning:
+                self._losses.dropped(part, code="prefill")
+            elif self._thinks and not (type(part) is ir.Text and not part.text.strip()):
+                break
+        self.turns[-1]["content"] = kept
 
     def _trim_prefill(self, block: JsonObject, message: ir.Message) -> None:
         """Remove white space from the end of a prefill, which the server rejects there.
@@ -319,9 +346,11 @@ class TurnEncoder:
             return
         if self._pending:
             self._place_pending()
-        self._last_assistant = message
         if not self.turns:
             self._first_assistant = message
+        if not self.turns or self.turns[-1]["role"] != "assistant":
+            self._last_assistant = []
+        self._last_assistant.append(message)
         turn_index = self._append("assistant", content)
         for part in message.parts:
             if type(part) is ir.ToolCall:
@@ -349,7 +378,7 @@ class TurnEncoder:
 
         Its call is the last one with this id that has no result yet. A result without a call goes into the last turn.
         """
-        turns, block = self.turns, encode_result(result, self._losses)
+        turns, block, media = self.turns, encode_result(result, self._losses), encode_result_media(result, self._losses)
         if result.has_generated_id:
             self._generated_ids.add(result.call_id)
         calls = self._unanswered.get(result.call_id)
@@ -359,11 +388,12 @@ class TurnEncoder:
         else:
             turn_index = calls.pop()[0] + 1
             if turn_index == len(turns):  # its call is in the last turn
-                turns.append({"role": "user", "content": [block]})
+                turns.append({"role": "user", "content": [block, *media]})
                 self._result_counts.append(1)
                 return
         # Results precede the other blocks of a turn (Anthropic, "Handle tool calls"; fixture results_and_words).
         turns[turn_index]["content"].insert(self._result_counts[turn_index], block)
+        turns[turn_index]["content"] += media
         self._result_counts[turn_index] += 1
 
     def _append(self, role: str, blocks: list[JsonObject]) -> int:

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import re
+from hashlib import sha256
 from typing import Any
 
 from formatbridge import ir
@@ -38,6 +40,9 @@ _VERSION_WITHOUT_SAMPLING = "2026-10-21"
 _SAMPLING = ("temperature", "top_p", "top_k")
 _MIN_TOP_P_WITH_THINKING = 0.95
 """The smallest ``top_p`` that the server accepts with thinking. Source: Anthropic's page "Extended thinking"; SEMOSS/Semoss#1655."""
+_LONGEST_USER_ID = 256
+"""The length of ``metadata.user_id`` in characters. Source: the vendor's reference, Messages, ``metadata.user_id``: "maxLength 256"."""
+_EMAIL = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+")
 _NOT_FLAT = frozenset({"stop", "tier", "user", "safety_identifier", "compact_at", "prompt_cache_options", "automatic_cache"})
 _ENCODED = _NOT_FLAT | {"max_tokens", "parallel_tool_calls", "top_k"}
 """Settings that are encoded without the table."""
@@ -189,10 +194,20 @@ def _encode_automatic_cache(request: ir.Request, mark: JsonObject, losses: Ledge
 
 
 def _encode_user(request: ir.Request, losses: Ledger) -> JsonObject:
-    """Encode the id of the end user. If there are two, the safety identifier is used."""
+    """Encode the id of the end user. If there are two, the safety identifier is used.
+
+    An email address and an id that is too long become a hash, so that end users stay distinct.
+    """
     user, safety = request.settings.get("user"), request.settings.get("safety_identifier")
     if user is not None and safety is not None and user != safety:
         losses.dropped(request, "user", severity="info")
     # OpenAI replaces ``user`` by ``safety_identifier`` (official SDK of OpenAI, ``user``), so the newer field is valid.
-    user_id = safety if safety is not None else user
-    return {} if user_id is None else {"metadata": {"user_id": user_id}}
+    name, user_id = ("user", user) if safety is None else ("safety_identifier", safety)
+    if user_id is None:
+        return {}
+    # "user_id appears to contain an email address. Please send a uuid or hash value instead" (BerriAI/litellm#10106).
+    code = "email_address" if _EMAIL.search(user_id) else "out_of_range" if len(user_id) > _LONGEST_USER_ID else None
+    if code is not None:
+        hashed = sha256(user_id.encode("utf-8", "surrogatepass")).hexdigest()
+        user_id = losses.changed(request, name, hashed, code, severity="info")
+    return {"metadata": {"user_id": user_id}}

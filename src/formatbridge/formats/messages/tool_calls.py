@@ -1,12 +1,20 @@
 """Tool calls and results of Anthropic Messages.
 
-``encode_call_start`` is here alone, because only here a call opens as a block of its type.
+``encode_call_start`` is here alone, because only here a call opens as a block of its type. A failed result has text only, so its media
+go after the results: ``encode_result_media``.
 """
 
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge.formats.messages.content import decode_cache, decode_content, encode_cache, encode_content, simplify_content
+from formatbridge.formats.messages.content import (
+    decode_cache,
+    decode_content,
+    encode_cache,
+    encode_content,
+    encode_part,
+    simplify_content,
+)
 from formatbridge.formats.messages.holds import drop_unheld, drop_unheld_in_answer
 from formatbridge.formats.shared.parts import set_unknown_severity
 from formatbridge.formats.shared.tool_arguments import NOTHING_PARSED, ParsedArguments, encode_arguments_object, wrap_text
@@ -71,11 +79,23 @@ def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
 
 
 def encode_result(result: ir.ToolResult, losses: Ledger) -> JsonObject:
-    """Encode a tool result as a ``tool_result`` block with text, images and documents."""
+    """Encode a tool result as a ``tool_result`` block with text, images and documents. The media of a failed one are encoded separately."""
     drop_unheld(result, losses)
     block: JsonObject = {"type": "tool_result", "tool_use_id": result.call_id}
-    if content := encode_content(result.content, losses):
+    # "all content must be type `text` if `is_error` is true" (can1357/oh-my-pi#12809, vellum-ai/vellum-assistant#18387).
+    parts = [part for part in result.content if type(part) is not ir.Media] if result.is_error else result.content
+    if content := encode_content(parts, losses):
         block["content"] = simplify_content(content)
     if result.is_error:
         block["is_error"] = True
     return block | encode_cache(result.cache, losses) if result.cache else block
+
+
+def encode_result_media(result: ir.ToolResult, losses: Ledger) -> list[JsonObject]:
+    """Encode the media of a failed tool result for the turn of the user, after the results."""
+    content = []
+    for part in result.content if result.is_error else ():
+        encoded = encode_part(part, losses) if type(part) is ir.Media else None
+        if encoded is not None:
+            content.append(losses.changed(part, "", encoded, "moved"))
+    return content
