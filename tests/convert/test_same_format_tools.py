@@ -232,3 +232,17 @@ def test_a_renamed_tool_keeps_its_other_fields() -> None:
     (written,) = converted.body["tools"]
     assert (written["other"], written["function"]["unknown"]) == (2, 1)
     assert [loss.path for loss in converted.losses] == ["/tools/0/function/name"]
+
+
+@pytest.mark.parametrize("server", ["openai", "azure", "groq"])
+def test_tools_beyond_the_limit_of_the_server_are_left_out(server: str) -> None:
+    """The server rejects the whole request for them."""
+    tools = [{"type": "function", "function": {"name": f"f{number}"}} for number in range(130)]
+
+    converted = convert_chat({"tools": tools}, server)
+
+    assert converted.body["tools"] == tools[:128]
+    assert [(loss.path, loss.severity) for loss in converted.losses if loss.code == "server_limit"] == [
+        ("/tools/128", "impossible"),
+        ("/tools/129", "impossible"),
+    ]

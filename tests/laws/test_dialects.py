@@ -510,3 +510,12 @@ def test_each_dialect_has_a_fake_server() -> None:
     assert {name: set(formats) for name, formats in SERVER_RULES.items()} == {
         name: set(dialect.rules) for name, dialect in DIALECTS.items()
     }
+
+
+def test_the_strict_relay_rejects_an_instruction_after_the_first_turn_for_perplexity() -> None:
+    """Its server has the same error for it as for two turns of the user in sequence."""
+    later = [{"role": "user", "content": "hi"}, {"role": "system", "content": "s"}, {"role": "user", "content": "hi"}]
+
+    broken = broken_rules("chat_completions", {"model": "m", "messages": later}, Facts(), "perplexity")
+
+    assert [rule.name for rule, _ in broken] == ["turns"]

@@ -318,12 +318,12 @@ def check_mistral_end(body: JsonObject, _facts: Facts) -> Failure | None:
 
 
 def check_turns(body: JsonObject, _facts: Facts) -> Failure | None:
-    """Reject two turns of the user, or of the model, in sequence."""
+    """Reject two turns of the user, or of the model, in sequence, and instructions after the first turn."""
     roles = [message["role"] for message in body["messages"]]
     while roles and roles[0] in ("system", "developer"):
         del roles[0]
     for role, next_role in pairwise(roles):
-        if role == next_role != "tool":
+        if role == next_role != "tool" or next_role == "system":
             return _perplexity("", "After the (optional) system message(s), user and assistant roles should be alternating.")
     return None
 

@@ -36,6 +36,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     "openai": {
         _CHAT: (
             checks.no_fields("CherryHQ/cherry-studio#6155, nashsu/llm_wiki#336, teabranch/open-responses-server#41", *_FOREIGN),
+            checks.at_most("anomalyco/opencode#4909, zed-industries/zed#42393, 0x4m4/hexstrike-ai#29", "tools", 128),
             checks.part_types(
                 "openai/openai-python, chat_completion_content_part_param.py", "text", "image_url", "input_audio", "file", "refusal"
             ),
@@ -46,6 +47,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
         _CHAT: (
             checks.no_fields("quarkiverse/quarkus-langchain4j#285, openai/openai-python#1469", *_FOREIGN),
             checks.no_fields("microsoft/agent-framework#3629", "web_search_options", message="Unknown parameter"),
+            checks.at_most("anomalyco/opencode#4909, zed-industries/zed#42393", "tools", 128),
             checks.part_types(
                 "openai/openai-python, chat_completion_content_part_param.py", "text", "image_url", "input_audio", "file", "refusal"
             ),
@@ -287,8 +289,8 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.complete_functions("perplexityai, completion_create_params.py", "description", "parameters"),
             Rule(
                 "turns",
-                "two turns of the user, or of the model, in sequence",
-                "perplexityai/api-discussion#265",
+                "two turns of the user, or of the model, in sequence, or instructions after the first turn",
+                "perplexityai/api-discussion#265, edenai/edenai-apis#144",
                 checks.check_turns,
             ),
             checks.tool_choices("perplexityai, completion_create_params.py", "none", "auto", "required", named=False),
