@@ -52,6 +52,7 @@ EXEMPT_PHRASES = (
     r"\bso far\b|\bnot found\b|\bplain[ -]text\b|\btext/plain\b",  # HTTP
     # Errors of vendors, the last without its code spans.
     r"\bdeclaration found\b|\bcall found for\b|\boutput found for\b|\bids were found without\b|\bunexpected\s+found in\b",
+    r"\bFound multiple\b|\bbut found\b|\bprovided\. Found\b|\bDuplicate item found with\b",
     r"\bthought signatures?\b|\bthought summar(?:y|ies)\b|\bcalls thoughts\b|\bthought_signature\b",  # Google's documentation
 )
 EXEMPT_IDENTIFIERS = re.compile(

@@ -12,25 +12,15 @@ import pytest
 import formatbridge as fb
 from formatbridge.testing.vendor_rules import Facts, broken_rules
 from tests.corpus import FOLDER, requires_corpus
-from tests.support import vendor_rules
 from tests.support.directions import DIRECTIONS
 from tests.support.laws import Sample, recorded, shipped
+from tests.support.vendor_rules import is_omission
 
 ASKED = [{"role": "user", "content": "x"}]
 
 
 def _losses_of(converted: fb.Converted) -> list[tuple[str, str, str, str]]:
     return [(loss.path, loss.kind, loss.severity, loss.code) for loss in converted.losses]
-
-
-@pytest.mark.parametrize(("source", "target"), DIRECTIONS)
-def test_no_converted_request_breaks_an_untyped_rule(source: fb.Format, target: fb.Format) -> None:
-    """Law 5: the server must accept an output, not only the types."""
-    problems = []
-    for sample in (*shipped(source, "request"), *recorded(source, "request")):
-        problems += [f"{sample}: {rule}" for rule in vendor_rules.broken_rules(target, sample.convert(sample.body, target).body)]
-
-    assert problems == []
 
 
 # Sampling next to thinking.
@@ -473,7 +463,7 @@ def refused(samples: Iterable[Sample], target: Any) -> list[str]:
             continue
         assert isinstance(converted, fb.ConvertedRequest)
         for rule, failure in broken_rules(target, converted.body, Facts(model=converted.model)):
-            if vendor_rules.is_omission(rule.name, sample, converted.losses):
+            if is_omission(rule.name, sample, converted.losses):
                 continue
             problems.append(f"{sample}: {rule.name}: {failure.message[:120]}")
     return problems

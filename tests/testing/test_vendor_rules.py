@@ -17,7 +17,7 @@ from tests.testing.test_fake_relay import FORMATS, post
 
 SUMMARY = "Your organization must be verified to generate reasoning summaries."
 CALL = {"functionCall": {"name": "now", "args": {}}}
-RESULT = {"role": "user", "parts": [{"functionResponse": {"name": "now", "response": {"at": "12:00"}}}]}
+RESULT: dict[str, Any] = {"role": "user", "parts": [{"functionResponse": {"name": "now", "response": {"at": "12:00"}}}]}
 TAGGED = "fb1|messages|thinking|c2lnbmVk"
 TREE = {
     "type": "object",
@@ -55,8 +55,13 @@ def _functions(format: fb.Format, schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _called(*parts: dict[str, Any]) -> dict[str, Any]:
-    """Return contents whose current turn has the model's parts and the result of a call."""
-    return {"contents": [{"role": "user", "parts": [{"text": "hi"}]}, {"role": "model", "parts": [*parts]}, RESULT]}
+    """Return contents whose current turn has the model's parts and the results of its calls."""
+    results = RESULT["parts"] * sum("functionCall" in part or "function_call" in part for part in parts)
+    return {"contents": [
+        {"role": "user", "parts": [{"text": "hi"}]},
+        {"role": "model", "parts": [*parts]},
+        {**RESULT, "parts": results},
+    ]}  # fmt: skip
 
 
 def _media(mime: str) -> dict[str, Any]:
@@ -66,7 +71,13 @@ def _media(mime: str) -> dict[str, Any]:
 
 def _thought(**block: Any) -> dict[str, Any]:
     """Return messages with a block of an earlier answer."""
-    return {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": [block]}]}
+    return {
+        "messages": [
+            {"role": "user", "content": "hi"},
+            {"role": "assistant", "content": [block]},
+            {"role": "user", "content": "hi"},
+        ]
+    }
 
 
 def _marked(*marks: dict[str, Any]) -> dict[str, Any]:
@@ -91,6 +102,37 @@ _MESSAGES_RESULT = {"role": "user", "content": [{"type": "tool_result", "tool_us
 _RESPONSES_CALL = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}
 _RESPONSES_RESULT = {"type": "function_call_output", "call_id": "c1", "output": "12:00"}
 _USER = {"role": "user", "content": "hi"}
+PDF = "data:application/pdf;base64,JVBERi0="
+_THINKING = {"type": "thinking", "thinking": "Hm.", "signature": "c2lnbmVk"}
+_ADAPTIVE = {"max_tokens": 2000, "thinking": {"type": "adaptive"}}
+_CLOCK = {"tools": [{"name": "now", "input_schema": {"type": "object"}}]}
+
+
+def _called_as(call_id: str) -> dict[str, Any]:
+    """Return messages with a call of an id, and its result."""
+    return {"messages": [
+        _USER,
+        {"role": "assistant", "content": [{"type": "tool_use", "id": call_id, "name": "f", "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call_id, "content": "12:00"}]},
+    ]}  # fmt: skip
+
+
+def _failed(*content: dict[str, Any]) -> dict[str, Any]:
+    """Return messages with a call whose result is an error with this content."""
+    result = {"type": "tool_result", "tool_use_id": "c1", "is_error": True, "content": [*content]}
+    return {"messages": [_USER, _MESSAGES_CALL, {"role": "user", "content": [result]}]}
+
+
+def _asked_with(*content: dict[str, Any]) -> dict[str, Any]:
+    """Return messages whose only turn has this content."""
+    return {"messages": [{"role": "user", "content": [*content]}]}
+
+
+def _output(item_id: str) -> dict[str, Any]:
+    """Return a message of an earlier response with an id."""
+    text = {"type": "output_text", "text": "hi", "annotations": []}
+    return {"type": "message", "id": item_id, "role": "assistant", "status": "completed", "content": [text]}
+
 
 REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
     ("chat_completions", "unanswered_call", {"messages": [_USER, _CHAT_CALL, _USER]}, 400,
@@ -192,6 +234,111 @@ REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
     ("responses", "conversation_not_stored", {"conversation": {"id": "conv_1"}}, 404, "Conversation with id 'conv_1' not found."),
     ("responses", "schema_without_properties", _functions("responses", {"type": "object"}), 400,
      "Invalid schema for function 'now': In context=(), object schema missing properties."),
+    ("chat_completions", "no_content", {"messages": [_USER, {"role": "assistant", "content": None}]}, 400,
+     "Invalid value for 'content': expected a string, got null."),
+    ("chat_completions", "empty_list", {"tools": []}, 400, "Invalid 'tools': empty array."),
+    ("chat_completions", "empty_list", {"messages": [_USER, {"role": "assistant", "content": "hi", "tool_calls": []}]}, 400,
+     "Invalid 'messages[1].tool_calls': empty array."),
+    ("chat_completions", "choice_without_tools", {"tool_choice": "none"}, 400,
+     "Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified."),
+    ("chat_completions", "choice_without_tools", {"parallel_tool_calls": False}, 400,
+     "'parallel_tool_calls' is only allowed when 'tools' are specified."),
+    ("chat_completions", "two_limits", {"max_tokens": 9, "max_completion_tokens": 9}, 400,
+     "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported."),
+    ("chat_completions", "stop_count", {"stop": ["a", "b", "c", "d", "e"]}, 400,
+     "Invalid 'stop': array too long. Expected an array with maximum length 4, but got an array with length 5 instead."),
+    ("chat_completions", "top_logprobs", {"top_logprobs": 2}, 400, "only allowed when 'logprobs' is enabled."),
+    ("chat_completions", "participant_name", {"messages": [{"role": "user", "name": "Ann B", "content": "hi"}]}, 400,
+     "Invalid 'messages[0].name': string does not match pattern."),
+    ("chat_completions", "function_name", {"tools": [{"type": "function", "function": {"name": "get.time"}}]}, 400,
+     "Invalid 'tools[0].function.name': string does not match pattern."),
+    ("chat_completions", "function_name", {"tools": [{"type": "function", "function": {"name": "f" * 65}}]}, 400,
+     "Invalid 'tools[0].function.name': string too long. Expected a string with maximum length 64"),
+    ("chat_completions", "file_name", {"messages": [{"role": "user", "content": [{"type": "file", "file": {"file_data": PDF}}]}]}, 400,
+     "Missing required parameter"),
+    ("chat_completions", "metadata_size", {"store": True, "metadata": {str(number): "a" for number in range(17)}}, 400,
+     "Invalid 'metadata': too many properties. Expected an object with at most 16 properties"),
+    ("chat_completions", "metadata_size", {"store": True, "metadata": {"a": "b" * 513}}, 400,
+     "Invalid 'metadata.a': string too long. Expected a string with maximum length 512"),
+    ("chat_completions", "end_user", {"user": "u" * 65}, 400, "Invalid 'user': string too long."),
+    ("messages", "second_result",
+     {"messages": [_USER, _MESSAGES_CALL, {**_MESSAGES_RESULT, "content": [*_MESSAGES_RESULT["content"]] * 2}]}, 400,
+     "messages.2.content.1: each tool_use must have a single result. Found multiple `tool_result` blocks with id: c1"),
+    ("messages", "call_id", _called_as("functions.f:0"), 400,
+     "messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"),
+    ("messages", "call_id", {"messages": [_USER, _MESSAGES_CALL, _MESSAGES_RESULT, _MESSAGES_CALL, _MESSAGES_RESULT]}, 400,
+     "messages.3.content.0: `tool_use` ids must be unique"),
+    ("messages", "failed_result_media", _failed({"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}), 400,
+     "messages.2.content.0.tool_result: all content must be type `text` if `is_error` is true"),
+    ("messages", "blank_text", _asked_with({"type": "text", "text": ""}), 400, "messages: text content blocks must be non-empty"),
+    ("messages", "blank_text", _asked_with({"type": "text", "text": " "}), 400,
+     "messages: text content blocks must contain non-whitespace text"),
+    ("messages", "blank_text", _asked_with({"type": "text", "text": "", "cache_control": {"type": "ephemeral"}}), 400,
+     "messages.0.content.0.text: cache_control cannot be set for empty text blocks"),
+    ("messages", "empty_content", {"messages": [_USER, {"role": "assistant", "content": []}, _USER]}, 400,
+     "messages.1: all messages must have non-empty content except for the optional final assistant message"),
+    ("messages", "prefill", {"messages": [_USER, {"role": "assistant", "content": "So "}]}, 400,
+     "messages: final assistant content cannot end with trailing whitespace"),
+    ("messages", "prefill", {"messages": [_USER, {"role": "assistant", "content": [_THINKING]}]}, 400,
+     "messages.1: The final block in an assistant message cannot be `thinking`."),
+    ("messages", "prefill", {"messages": [_USER, {"role": "assistant", "content": [_THINKING, {"type": "text", "text": "So"}]}]}, 400,
+     "messages.1.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`."),
+    ("messages", "thinking_budget", {"max_tokens": 2000, "thinking": {"type": "enabled", "budget_tokens": 1023}}, 400,
+     "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024"),
+    ("messages", "thinking_budget", {"max_tokens": 1024, "thinking": {"type": "enabled", "budget_tokens": 1024}}, 400,
+     "`max_tokens` must be greater than `thinking.budget_tokens`."),
+    ("messages", "thinking_excludes", {**_ADAPTIVE, **_CLOCK, "tool_choice": {"type": "any"}}, 400,
+     "Thinking may not be enabled when tool_choice forces tool use."),
+    ("messages", "thinking_excludes", {**_ADAPTIVE, "temperature": 0.5}, 400, "`temperature` may only be set to 1"),
+    ("messages", "thinking_excludes", {**_ADAPTIVE, "top_k": 5}, 400, "`top_k` must be unset when thinking is enabled."),
+    ("messages", "thinking_excludes", {**_ADAPTIVE, "top_p": 0.9}, 400, "`top_p` must be greater than or equal to 0.95"),
+    ("messages", "thinking_first",
+     {"max_tokens": 2000, "thinking": {"type": "enabled", "budget_tokens": 1024}, "messages": [_USER, _MESSAGES_CALL, _MESSAGES_RESULT]},
+     400, "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`."),
+    ("messages", "choice_without_tools", {"tool_choice": {"type": "auto"}}, 400,
+     "tool_choice may only be specified while providing tools."),
+    ("messages", "tool_names", {"tools": _CLOCK["tools"] * 2}, 400, "tools: Tool names must be unique."),
+    ("messages", "cache_marks", _marked({}, {}, {}, {}, {}), 400, "A maximum of 4 blocks with cache_control may be provided. Found 5."),
+    ("messages", "user_id", {"metadata": {"user_id": "ann@example.com"}}, 400,
+     "metadata.user_id: user_id appears to contain an email address."),
+    ("messages", "user_id", {"metadata": {"user_id": "u" * 257}}, 400, "metadata.user_id: String should have at most 256 characters"),
+    ("messages", "blank_stop", {"stop_sequences": ["\n"]}, 400, "stop_sequences: each stop sequence must contain non-whitespace"),
+    ("messages", "media_url", _asked_with({"type": "document", "source": {"type": "url", "url": "https://example.com/a.docx"}}), 400,
+     "Unable to download the file."),
+    ("responses", "unknown_choice", {"tool_choice": "required"}, 400,
+     "Tool choice 'required' must be specified with 'tools' parameter."),
+    ("responses", "unknown_choice", {"tool_choice": {"type": "function", "name": "now"}}, 400,
+     "Tool choice 'function' not found in 'tools' parameter."),
+    ("responses", "item_id", {"input": [_output("msg_1"), _output("msg_1")]}, 400, "Duplicate item found with id msg_1."),
+    ("responses", "item_id", {"input": [_output("item_1")]}, 400,
+     "Invalid 'input[0].id': 'item_1'. Expected an ID that begins with 'msg'."),
+    ("responses", "call_id_length", {"input": [{**item, "call_id": "c" * 65} for item in (_RESPONSES_CALL, _RESPONSES_RESULT)]}, 400,
+     "Invalid 'input[0].call_id': string too long. Expected a string with maximum length 64"),
+    ("responses", "function_name", {"input": [{**_RESPONSES_CALL, "name": "get.time"}, _RESPONSES_RESULT]}, 400,
+     "Invalid 'input[0].name': string does not match pattern."),
+    ("responses", "file_name", {"input": [{"role": "user", "content": [{"type": "input_file", "file_data": PDF}]}]}, 400,
+     "Missing required parameter"),
+    ("responses", "metadata_size", {"metadata": {"a" * 65: "b"}}, 400, "Invalid 'metadata': string too long."),
+    ("responses", "end_user", {"safety_identifier": "u" * 129}, 400, "Invalid 'safety_identifier': string too long."),
+    ("generate_content", "empty_parts", {"contents": [{"role": "user", "parts": []}]}, 400,
+     "GenerateContentRequest.contents[0].parts: contents.parts must not be empty."),
+    ("generate_content", "empty_parts", {"contents": [{"role": "user", "parts": [{"thought": True}]}]}, 400,
+     "required oneof field 'data' must have one initialized field"),
+    ("generate_content", "call_turn", {"contents": [{"role": "model", "parts": [CALL]}, RESULT]}, 400,
+     "Please ensure that function call turn comes immediately after a user turn or after a function response turn."),
+    ("generate_content", "call_turn", {"contents": [*_called(CALL, CALL)["contents"][:2], RESULT]}, 400,
+     "Please ensure that the number of function response parts is equal to the number of function call parts"),
+    ("generate_content", "function_name", {"tools": [{"functionDeclarations": [{"name": "1st"}]}]}, 400,
+     "tools[0].function_declarations[0].name: Invalid function name."),
+    ("generate_content", "function_name", {"tools": [{"functionDeclarations": [{"name": "now"}, {"name": "now"}]}]}, 400,
+     "Duplicate function declaration found: now"),
+    ("generate_content", "config_without_functions", {"toolConfig": {"functionCallingConfig": {"mode": "AUTO"}}}, 400,
+     "Function calling config is set without function_declarations."),
+    ("generate_content", "generation", {"generationConfig": {"stopSequences": ["a", "b", "c", "d", "e", "f"]}}, 400,
+     "The number of stop sequences must not exceed 5."),
+    ("generate_content", "generation", {"generationConfig": {"logprobs": 2}}, 400, "logprobs is only allowed"),
+    ("generate_content", "generation", {"generationConfig": {"thinkingConfig": {"thinkingBudget": 1, "thinkingLevel": "LOW"}}}, 400,
+     "You can only set one of thinking_budget and thinking_level."),
     ("generate_content", "call_without_signature", _called(CALL), 400,
      "Function call is missing a thought_signature in functionCall parts."),
     ("generate_content", "unknown_signature", _called({**CALL, "thoughtSignature": "c2lnbmVk"}), 400, "Corrupted thought signature."),
@@ -268,6 +415,50 @@ ACCEPTED: list[tuple[str, str, dict[str, Any]]] = [
     ("responses", "previous_response_not_stored", {"previous_response_id": None}),
     ("responses", "conversation_not_stored", {"conversation": None}),
     ("responses", "schema_without_properties", _functions("responses", {"type": "object", "properties": {}})),
+    ("chat_completions", "no_content", {"messages": [_USER, _CHAT_CALL, _CHAT_RESULT, {"role": "assistant", "content": ""}]}),
+    ("chat_completions", "empty_list", {"tools": None}),
+    ("chat_completions", "choice_without_tools",
+     {**_functions("chat_completions", {"type": "object", "properties": {}}), "tool_choice": "none", "parallel_tool_calls": False}),
+    ("chat_completions", "two_limits", {"max_tokens": None, "max_completion_tokens": 9}),
+    ("chat_completions", "stop_count", {"stop": ["a", "b", "c", "d"]}),
+    ("chat_completions", "top_logprobs", {"logprobs": True, "top_logprobs": 2}),
+    ("chat_completions", "participant_name", {"messages": [{"role": "user", "name": "Ann_B.", "content": "hi"}]}),
+    ("chat_completions", "function_name", {"tools": [{"type": "function", "function": {"name": "f" * 64}}]}),
+    ("chat_completions", "file_name",
+     {"messages": [{"role": "user", "content": [{"type": "file", "file": {"file_data": PDF, "filename": "a.pdf"}}]}]}),
+    ("chat_completions", "metadata_size", {"store": True, "metadata": {str(number): "a" * 512 for number in range(16)}}),
+    ("chat_completions", "end_user", {"user": "u" * 64, "safety_identifier": "u" * 128}),
+    ("messages", "second_result", {"messages": [_USER, _MESSAGES_CALL, _MESSAGES_RESULT]}),
+    ("messages", "call_id", _called_as("functions_f-0")),
+    ("messages", "failed_result_media", _failed({"type": "text", "text": "no"})),
+    ("messages", "blank_text", _asked_with({"type": "text", "text": " hi "})),
+    ("messages", "empty_content", {"messages": [_USER, {"role": "assistant", "content": []}]}),
+    ("messages", "prefill", {"messages": [_USER, {"role": "assistant", "content": "So"}]}),
+    ("messages", "thinking_budget", {"max_tokens": 1025, "thinking": {"type": "enabled", "budget_tokens": 1024}}),
+    ("messages", "thinking_excludes", {**_ADAPTIVE, "temperature": 1, "top_p": 0.95, "tool_choice": {"type": "auto"}, **_CLOCK}),
+    ("messages", "thinking_first", {**_ADAPTIVE, "messages": [_USER, _MESSAGES_CALL, _MESSAGES_RESULT]}),
+    ("messages", "choice_without_tools", {**_CLOCK, "tool_choice": {"type": "any"}}),
+    ("messages", "tool_names", _CLOCK),
+    ("messages", "cache_marks", _marked({}, {}, {}, {})),
+    ("messages", "user_id", {"metadata": {"user_id": "u" * 256}}),
+    ("messages", "blank_stop", {"stop_sequences": ["\nEND"]}),
+    ("messages", "media_url", _asked_with({"type": "document", "source": {"type": "url", "url": "https://example.com/a"}})),
+    ("responses", "unknown_choice", {**_functions("responses", {"type": "object", "properties": {}}),
+                                     "tool_choice": {"type": "function", "name": "now"}}),
+    ("responses", "item_id", {"input": [_output("msg_1"), _output("msg_2")]}),
+    ("responses", "call_id_length", {"input": [{**item, "call_id": "c" * 64} for item in (_RESPONSES_CALL, _RESPONSES_RESULT)]}),
+    ("responses", "function_name", {"input": [{**_RESPONSES_CALL, "name": "get_time"}, _RESPONSES_RESULT]}),
+    ("responses", "file_name",
+     {"input": [{"role": "user", "content": [{"type": "input_file", "file_data": PDF, "filename": "a.pdf"}]}]}),
+    ("responses", "metadata_size", {"metadata": {"a" * 64: "b" * 512}}),
+    ("responses", "end_user", {"safety_identifier": "u" * 128}),
+    ("generate_content", "empty_parts", {"contents": [{"role": "user", "parts": [{"text": ""}]}]}),
+    ("generate_content", "call_turn", _called(CALL, CALL)),
+    ("generate_content", "function_name", {"tools": [{"functionDeclarations": [{"name": "_get.time:2"}]}]}),
+    ("generate_content", "config_without_functions",
+     {**_functions("generate_content", {"type": "object"}), "toolConfig": {"functionCallingConfig": {"mode": "AUTO"}}}),
+    ("generate_content", "generation", {"generationConfig": {"stopSequences": ["a", "b", "c", "d", "e"], "responseLogprobs": True,
+                                                             "logprobs": 2, "thinkingConfig": {"thinkingBudget": 1}}}),
     ("generate_content", "call_without_signature", _called({**CALL, "thoughtSignature": "skip_thought_signature_validator"}, CALL)),
     ("generate_content", "unknown_signature",
      _called({**CALL, "thoughtSignature": base64.b64encode(b"skip_thought_signature_validator").decode()})),
@@ -471,7 +662,8 @@ def test_a_signature_of_a_messages_stream_is_accepted_in_the_next_request() -> N
     relay = FakeRelay(ANSWER)
     collected = fb.collect_stream([post(relay, "messages", is_streaming=True).content], source="messages").body
 
-    assert post(relay, "messages", body={"messages": [{"role": "assistant", "content": collected["content"]}]}).status_code == 200
+    answer = {"role": "assistant", "content": collected["content"]}
+    assert post(relay, "messages", body={"messages": [_USER, answer, _USER]}).status_code == 200
 
 
 def test_every_call_of_generate_content_has_a_signature_that_is_accepted_again() -> None:

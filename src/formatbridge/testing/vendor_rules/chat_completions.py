@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import takewhile
 from typing import Any
@@ -12,6 +13,9 @@ from formatbridge.testing.vendor_rules import openai
 from formatbridge.testing.vendor_rules.rule import Facts, Rule, is_tagged, objects
 
 _TOKEN_KEYS = ("signature", "data", "thought_signature")
+_INSTEAD_OF_CONTENT = ("tool_calls", "function_call", "refusal", "audio")
+_MOST_STOPS = 4
+_PARTICIPANT = re.compile(r"[^\s<|\\/>]+")
 
 
 def _check_schemas(body: JsonObject, _facts: Facts) -> Failure | None:
@@ -99,6 +103,90 @@ def _check_results(body: JsonObject, _facts: Facts) -> Failure | None:
     return None
 
 
+def _check_content(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject the first message that has no content, and nothing else in its place."""
+    for index, message in enumerate(body["messages"]):
+        if message.get("content") is None and not any(message.get(name) for name in _INSTEAD_OF_CONTENT):
+            words = "Invalid value for 'content': expected a string, got null."
+            return openai.openai_failure(400, words, param=f"messages.[{index}].content")
+    return None
+
+
+def _check_lists(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject empty lists of tools and of tool calls."""
+    lists = {"tools": body.get("tools")}
+    lists |= {f"messages[{index}].tool_calls": message.get("tool_calls") for index, message in enumerate(body["messages"])}
+    for param, value in lists.items():
+        if value == []:
+            words = f"Invalid '{param}': empty array. Expected an array with minimum length 1, but got an empty array instead."
+            return openai.openai_failure(400, words, param=param, code="empty_array")
+    return None
+
+
+def _check_choice(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject settings of tools without tools."""
+    for name in ("tool_choice", "parallel_tool_calls"):
+        if body.get(name) is not None and not body.get("tools"):
+            words = f"Invalid value for '{name}': '{name}' is only allowed when 'tools' are specified."
+            return openai.openai_failure(400, words, param=name)
+    return None
+
+
+def _check_limits(body: JsonObject, _facts: Facts) -> Failure | None:
+    if body.get("max_tokens") is None or body.get("max_completion_tokens") is None:
+        return None
+    words = "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported."
+    return openai.openai_failure(400, words, param="max_tokens", code="invalid_parameter_combination")
+
+
+def _check_stops(body: JsonObject, _facts: Facts) -> Failure | None:
+    stop = body.get("stop")
+    if not isinstance(stop, list) or len(stop) <= _MOST_STOPS:
+        return None
+    reason = f"Expected an array with maximum length {_MOST_STOPS}, but got an array with length {len(stop)} instead."
+    return openai.openai_failure(400, f"Invalid 'stop': array too long. {reason}", param="stop", code="array_above_max_length")
+
+
+def _check_log_probabilities(body: JsonObject, _facts: Facts) -> Failure | None:
+    # Some servers have a number in place of the flag.
+    if not body.get("top_logprobs") or body.get("logprobs"):
+        return None
+    words = "The 'top_logprobs' parameter is only allowed when 'logprobs' is enabled."
+    return openai.openai_failure(400, words, param="top_logprobs")
+
+
+def _check_participants(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject the first name of a participant with white space or a character that marks the messages of a prompt."""
+    for index, message in enumerate(body["messages"]):
+        name = message.get("name")
+        if isinstance(name, str) and not _PARTICIPANT.fullmatch(name):
+            param = f"messages[{index}].name"
+            expected = f"Expected a string that matches the pattern '^{_PARTICIPANT.pattern}$'."
+            words = f"Invalid '{param}': string does not match pattern. {expected}"
+            return openai.openai_failure(400, words, param=param, code="invalid_value")
+    return None
+
+
+def _check_names(body: JsonObject, _facts: Facts) -> Failure | None:
+    functions = {f"tools[{index}].function": tool.get("function") for index, tool in enumerate(body.get("tools") or ())}
+    for index, message in enumerate(body["messages"]):
+        for at, call in enumerate(message.get("tool_calls") or ()):
+            functions[f"messages[{index}].tool_calls[{at}].function"] = call.get("function")
+    return openai.check_names((f"{path}.name", (function or {}).get("name")) for path, function in functions.items())
+
+
+def _check_files(body: JsonObject, _facts: Facts) -> Failure | None:
+    return openai.check_files(body["messages"], "messages")
+
+
+def _check_metadata_size(body: JsonObject, _facts: Facts) -> Failure | None:
+    return openai.check_metadata(body)
+
+
+def _check_end_user(body: JsonObject, _facts: Facts) -> Failure | None:
+    return openai.check_end_user(body)
+
+
 def _tool_turns(messages: list[JsonObject]) -> Iterator[tuple[int, list[Any], list[Any]]]:
     """Yield the index of each message with tool calls, the ids of its calls, and those of the results that follow it directly."""
     for index, message in enumerate(messages):
@@ -123,4 +211,23 @@ RULES = (
          openai.SCHEMA_SOURCE, _check_schemas),
     Rule("foreign_token", "a reasoning token carries the tag `fb1|` of another format",
          "formats/shared/reasoning_tokens.py", _check_tokens),
+    Rule("no_content", "a message has no content, and no tool calls, refusal or audio in its place",
+         "langchain-ai/langchainjs#4153, docker/docker-agent#63, vercel/ai#13744", _check_content),
+    Rule("empty_list", "`tools` or `tool_calls` is an empty list",
+         "openai/openai-node#1341, chatboxai/chatbox#2079, vllm-project/vllm#39780, scottleibrand/slackAskBot#9", _check_lists),
+    Rule("choice_without_tools", "`tool_choice` or `parallel_tool_calls` without `tools`",
+         "patterns-ai-core/langchainrb#442, vllm-project/vllm#40311, Upsonic/Upsonic#323", _check_choice),
+    Rule("two_limits", "both `max_tokens` and `max_completion_tokens`",
+         "langchain-ai/langgraph#5943, yaroslavyaroslav/OpenAI-sublime-text#65", _check_limits),
+    Rule("stop_count", "more than 4 stop sequences", "continuedev/continue#1572", _check_stops),
+    Rule("top_logprobs", "`top_logprobs` without `logprobs`",
+         "official SDK, ``CompletionCreateParams.top_logprobs``", _check_log_probabilities),
+    Rule("participant_name", "the `name` of a message has white space or one of the characters `<`, `>`, `/` and `\\`",
+         "danny-avila/LibreChat#1075, jekalmin/extended_openai_conversation#251, moltis-org/moltis#915", _check_participants),
+    Rule("function_name", "the name of a function has other characters than letters, digits, hyphens and underscores, or over 64",
+         openai.NAME_SOURCE, _check_names),
+    Rule("file_name", "the data of a file have no `filename`", openai.FILE_SOURCE, _check_files),
+    Rule("metadata_size", "`metadata` has over 16 pairs, a key over 64 or a value over 512 characters",
+         openai.METADATA_SOURCE, _check_metadata_size),
+    Rule("end_user", "`user` has over 64 characters, or `safety_identifier` over 128", openai.END_USER_SOURCE, _check_end_user),
 )  # fmt: skip

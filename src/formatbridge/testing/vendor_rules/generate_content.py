@@ -15,7 +15,12 @@ _WORDS = ("skip_thought_signature_validator", "context_engineering_is_the_way_to
 PLACEHOLDERS = frozenset(_WORDS) | {base64.b64encode(word.encode()).decode().rstrip("=") for word in _WORDS}
 """Documented placeholders for tool calls of other models, as text and in base64. Source: docs, "Thought signatures", FAQ."""
 
+_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}")
+_MOST_STOPS = 5
+_QUALIFIERS = frozenset({"thought", "thoughtSignature", "thought_signature", "partMetadata", "part_metadata"})
+"""Fields of a part that are not its content. The server accepts ``videoMetadata`` in a separate part (recorded traffic)."""
 _NOT_BUILT_IN = frozenset({"functionDeclarations", "function_declarations", "mcpServers", "mcp_servers"})
+_NEWER_MODEL = re.compile(r"gemini-[3-9]")
 _OLDER_MODEL = re.compile(r"gemini-[12](?:\.|-|$)")
 _UNREAD_TYPE = re.compile(
     r"application/(?:csv|msword|vnd\.ms-(?:excel|powerpoint)|vnd\.openxmlformats-officedocument\.)|image/(?:jpg|svg|tiff)",
@@ -134,6 +139,97 @@ def _check_contents(body: JsonObject, _facts: Facts) -> Failure | None:
     return _failure("* GenerateContentRequest.contents: contents is not specified")
 
 
+def _check_parts(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject the first content without parts, and the first part without content."""
+    for index, content in enumerate(_listed(body.get("contents"))):
+        parts = _parts(content)
+        if not parts:
+            return _failure(f"* GenerateContentRequest.contents[{index}].parts: contents.parts must not be empty.")
+        for at, part in enumerate(parts):
+            if part.keys() <= _QUALIFIERS:
+                reason = "required oneof field 'data' must have one initialized field"
+                return _failure(f"* GenerateContentRequest.contents[{index}].parts[{at}].data: {reason}")
+    return None
+
+
+def _turns(body: JsonObject) -> list[tuple[str, list[JsonObject]]]:
+    """Return the turns with their roles. Adjacent contents of the model are one turn."""
+    turns: list[tuple[str, list[JsonObject]]] = []
+    for content in _listed(body.get("contents")):
+        role = "model" if content.get("role") == "model" else "user"
+        if role == "model" and turns and turns[-1][0] == "model":
+            turns[-1][1].extend(_parts(content))
+        else:
+            turns.append((role, list(_parts(content))))
+    return turns
+
+
+def _count(parts: list[JsonObject], name: str, snake: str) -> int:
+    return sum(1 for part in parts if _field(part, name, snake))
+
+
+def _check_call_turns(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject calls in the first turn, and calls with more or fewer results in the next turn."""
+    turns = _turns(body)
+    for index, (role, parts) in enumerate(turns):
+        calls = _count(parts, "functionCall", "function_call") if role == "model" else 0
+        if calls and index == 0:
+            return _failure(
+                "Please ensure that function call turn comes immediately after a user turn or after a function response turn."
+            )
+        if calls and index + 1 < len(turns):
+            results = _count(turns[index + 1][1], "functionResponse", "function_response")
+            if results != calls:
+                equal = (
+                    "the number of function response parts is equal to the number of function call parts of the function call turn."
+                )
+                return _failure(f"Please ensure that {equal}")
+    return None
+
+
+def _functions(body: JsonObject) -> Iterator[tuple[str, JsonObject]]:
+    """Yield the functions of a request with their paths."""
+    for index, tool in enumerate(_listed(body.get("tools"))):
+        for at, function in enumerate(_listed(_field(tool, "functionDeclarations", "function_declarations"))):
+            yield f"tools[{index}].function_declarations[{at}]", function
+
+
+def _check_names(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject the first function with an illegal name, or with the name of an earlier one."""
+    names: set[object] = set()
+    for path, function in _functions(body):
+        name = function.get("name") or ""
+        if not _NAME.fullmatch(name):
+            reason = "Invalid function name. Must start with a letter or an underscore."
+            return _failure(f"* GenerateContentRequest.{path}.name: {reason}")
+        if name in names:
+            return _failure(f"Duplicate function declaration found: {name}")
+        names.add(name)
+    return None
+
+
+def _check_function_config(body: JsonObject, facts: Facts) -> Failure | None:
+    """Reject a configuration of function calls without functions. Models of the third generation accept it."""
+    config = _field(_field(body, "toolConfig", "tool_config") or {}, "functionCallingConfig", "function_calling_config")
+    if not config or any(_functions(body)) or _NEWER_MODEL.search(facts.model):
+        return None
+    return _failure("Function calling config is set without function_declarations.")
+
+
+def _check_generation(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject too many stop sequences, alternatives of tokens without their flag, and two amounts of thinking."""
+    config = _field(body, "generationConfig", "generation_config") or {}
+    thinking = _field(config, "thinkingConfig", "thinking_config") or {}
+    if len(_field(config, "stopSequences", "stop_sequences") or ()) > _MOST_STOPS:
+        return _failure(f"The number of stop sequences must not exceed {_MOST_STOPS}.")
+    if config.get("logprobs") and not _field(config, "responseLogprobs", "response_logprobs"):
+        return _failure("logprobs is only allowed when response_logprobs is true.")
+    amounts = (_field(thinking, "thinkingBudget", "thinking_budget"), _field(thinking, "thinkingLevel", "thinking_level"))
+    if None not in amounts:
+        return _failure("You can only set one of thinking_budget and thinking_level.")
+    return None
+
+
 RULES = (
     Rule("no_contents", "`contents` is missing or empty",
          "langchain-ai/langchain-google#1393, ikechan8370/chatgpt-plugin#733", _check_contents),
@@ -148,4 +244,14 @@ RULES = (
          "functions with tools that the server runs, without `includeServerSideToolInvocations`; for models after Gemini 2",
          "docs, Combine built-in tools and function calling; cloudwego/eino-ext#761, ag2ai/ag2#3145", _check_combined_tools),
     Rule("labels", "`labels`, a field of Vertex AI", "google-genai, _GenerateContentConfig_to_mldev", _check_labels),
+    Rule("empty_parts", "a content has no parts, or a part has no content",
+         "vercel/ai#3775, egoist/chatwise-releases#250, 54xzh/FLIT#70", _check_parts),
+    Rule("call_turn", "calls are in the first turn, or the next turn has more or fewer results than calls",
+         "google-gemini/gemini-cli#16543 and #26486, diegosouzapw/OmniRoute#13573", _check_call_turns),
+    Rule("function_name", "a function has an illegal name, or that of an earlier function",
+         "google-gemini/gemini-cli#2966, kaitranntt/ccs#25, googleapis/dotnet-genai#189, lobehub/lobehub#12604", _check_names),
+    Rule("config_without_functions", "`functionCallingConfig` without functions; for models before Gemini 3",
+         "AstrBotDevs/AstrBot#7407, musistudio/claude-code-router#1207, pydantic/pydantic-ai#5791", _check_function_config),
+    Rule("generation", "over 5 `stopSequences`, `logprobs` without `responseLogprobs`, or both `thinkingBudget` and `thinkingLevel`",
+         "docs, GenerationConfig; docs, Gemini 3 Developer Guide", _check_generation),
 )  # fmt: skip

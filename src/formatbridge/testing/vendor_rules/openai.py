@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.script import Failure
 from formatbridge.testing.vendor_rules.rule import objects
 
@@ -15,6 +17,14 @@ STRICT_SOURCE = "BerriAI/litellm#38211, vercel/ai#6484, agentscope-ai/agentscope
 IMAGE_SOURCE = "STranslate/STranslate#277, anomalyco/opencode#5704, OpenRouterTeam/openrouter-examples#81"
 MODEL_SOURCE = "danielmiessler/Fabric#239, QwenLM/qwen-code#89, transitive-bullshit/agentic#530"
 JSON_SOURCE = "StefanBratanov/jvm-openai#15, vercel/ai#7913, Wei-Shaw/sub2api#3337"
+METADATA_SOURCE = "BerriAI/litellm#8209, thiswillbeyourgithub/openwebui_custom_pipes_filters#3, spiceai/docs#928"
+FILE_SOURCE = "laravel/ai#321, openai/openai-agents-python#1513, langchain-ai/langchainjs#9570"
+NAME_SOURCE = "hackers365/xiaozhi-esp32-server-golang#268, mcp-use/mcp-use#90"
+END_USER_SOURCE = "official SDK, ``CompletionCreateParams.safety_identifier`` and ``user``"
+_NAME = re.compile("[a-zA-Z0-9_-]+")
+_LONGEST_NAME = 64
+_MOST_PAIRS, _LONGEST_KEY, _LONGEST_VALUE = 16, 64, 512
+_LONGEST_IDS = {"user": 64, "safety_identifier": 128}
 _UNIONS = ("oneOf", "anyOf", "allOf", "enum", "not")
 
 
@@ -110,3 +120,51 @@ def check_parameters(function: Any, param: str) -> Failure | None:
         return None
     message = f"Invalid schema for function {function.get('name')!r}: {fault}"
     return openai_failure(400, message, param=param, code="invalid_function_parameters")
+
+
+def check_metadata(body: JsonObject) -> Failure | None:
+    """Reject metadata with too many pairs, or with a key or a value that is too long."""
+    metadata = body.get("metadata") or {}
+    if len(metadata) > _MOST_PAIRS:
+        reason = (
+            f"Expected an object with at most {_MOST_PAIRS} properties, but got an object with {len(metadata)} properties instead."
+        )
+        message = f"Invalid 'metadata': too many properties. {reason}"
+        return openai_failure(400, message, param="metadata", code="object_above_max_properties")
+    for key, value in metadata.items():
+        for text, longest, param in ((key, _LONGEST_KEY, "metadata"), (value, _LONGEST_VALUE, f"metadata.{key}")):
+            if isinstance(text, str) and len(text) > longest:
+                return too_long(param, text, longest)
+    return None
+
+
+def check_end_user(body: JsonObject) -> Failure | None:
+    """Reject an id of the end user that is too long."""
+    ids = ((name, body.get(name), longest) for name, longest in _LONGEST_IDS.items())
+    return next((too_long(name, id, longest) for name, id, longest in ids if isinstance(id, str) and len(id) > longest), None)
+
+
+def check_files(messages: Any, param: str) -> Failure | None:
+    """Reject the first file whose data have no name."""
+    for node in objects(messages):
+        if node.get("file_data") and not node.get("filename"):
+            return openai_failure(400, f"Missing required parameter: '{param}'.", param=param, code="missing_required_parameter")
+    return None
+
+
+def check_names(names: Iterable[tuple[str, Any]]) -> Failure | None:
+    """Reject the first name of a function that has other characters or is too long. ``names``: with their paths."""
+    for param, name in names:
+        if isinstance(name, str) and not _NAME.fullmatch(name):
+            expected = f"Expected a string that matches the pattern '^{_NAME.pattern}$'."
+            message = f"Invalid '{param}': string does not match pattern. {expected}"
+            return openai_failure(400, message, param=param, code="invalid_value")
+        if isinstance(name, str) and len(name) > _LONGEST_NAME:
+            return too_long(param, name, _LONGEST_NAME)
+    return None
+
+
+def too_long(param: str, text: str, longest: int) -> Failure:
+    """Return the error for a text that is too long."""
+    reason = f"Expected a string with maximum length {longest}, but got a string with length {len(text)} instead."
+    return openai_failure(400, f"Invalid '{param}': string too long. {reason}", param=param, code="string_above_max_length")

@@ -242,6 +242,65 @@ def _check_outputs(body: JsonObject, _facts: Facts) -> Failure | None:
     return None
 
 
+def _check_choice(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject a choice of tools that the request does not have."""
+    choice = body.get("tool_choice")
+    tools = [tool for each in _tool_lists(body) for tool in each]
+    tools += [inner for tool in tools if tool.get("type") == "namespace" for inner in tool.get("tools") or ()]
+    if choice == "required" and not tools:
+        words = "Tool choice 'required' must be specified with 'tools' parameter."
+        return openai.openai_failure(400, words, param="tool_choice")
+    known = {(tool.get("type"), tool.get("name") if tool.get("type") in _NAMED else None) for tool in tools}
+    for each in choice.get("tools") or [choice] if isinstance(choice, dict) else ():
+        kind = each.get("type")
+        if (kind, each.get("name") if kind in _NAMED else None) not in known:
+            return openai.openai_failure(400, f"Tool choice '{kind}' not found in 'tools' parameter.", param="tool_choice")
+    return None
+
+
+def _check_item_ids(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject the first id that an earlier item has, or that has the prefix of another type."""
+    ids: set[object] = set()
+    for index, item in _items(body):
+        id_, prefix, param = item.get("id"), _PREFIXES.get(item.get("type", "message")), f"input[{index}].id"
+        if not isinstance(id_, str) or item.get("type") == "item_reference" or item.keys() == {"id"}:
+            continue
+        if prefix is not None and not id_.startswith(prefix):
+            words = f"Invalid '{param}': '{id_}'. Expected an ID that begins with '{prefix}'."
+            return openai.openai_failure(400, words, param=param, code="invalid_value")
+        if id_ in ids:
+            words = f"Duplicate item found with id {id_}. Remove duplicate items from your input and try again."
+            return openai.openai_failure(400, words, param="input")
+        ids.add(id_)
+    return None
+
+
+def _check_call_ids(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject the first id of a call that is too long."""
+    for index, item in _items(body):
+        call_id = item.get("call_id")
+        if isinstance(call_id, str) and len(call_id) > _LONGEST_CALL_ID:
+            return openai.too_long(f"input[{index}].call_id", call_id, _LONGEST_CALL_ID)
+    return None
+
+
+def _check_names(body: JsonObject, _facts: Facts) -> Failure | None:
+    calls = ((f"input[{index}].name", item.get("name")) for index, item in _items(body) if item.get("type") == "function_call")
+    return openai.check_names((*((f"{path}.name", tool.get("name")) for path, tool in _functions(body)), *calls))
+
+
+def _check_files(body: JsonObject, _facts: Facts) -> Failure | None:
+    return openai.check_files(body.get("input"), "input")
+
+
+def _check_metadata_size(body: JsonObject, _facts: Facts) -> Failure | None:
+    return openai.check_metadata(body)
+
+
+def _check_end_user(body: JsonObject, _facts: Facts) -> Failure | None:
+    return openai.check_end_user(body)
+
+
 def _items_of(body: JsonObject) -> list[JsonObject]:
     items = body.get("input")
     return items if isinstance(items, list) else []
@@ -250,6 +309,10 @@ def _items_of(body: JsonObject) -> list[JsonObject]:
 _CALLS = frozenset({"function_call", "custom_tool_call"})
 _OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
 _LABEL = re.compile("[a-zA-Z0-9_-]+")
+_NAMED = frozenset({"function", "custom"})
+_PREFIXES = {"message": "msg", "function_call": "fc", "reasoning": "rs"}
+"""Types of items to the beginning of their ids, where a report quotes it."""
+_LONGEST_CALL_ID = 64
 
 RULES = (
     Rule("server_label", "the label of an MCP server has other characters than letters, digits, hyphens and underscores",
@@ -282,4 +345,15 @@ RULES = (
          "docs, Conversations", _check_conversation),
     Rule("schema_without_properties", "the root of a function's `parameters` is no object with `properties`, or has a union",
          openai.SCHEMA_SOURCE, _check_schemas),
+    Rule("unknown_choice", "`tool_choice` requires a call or names a tool, and the request does not have such a tool",
+         "vllm-project/vllm#40399", _check_choice),
+    Rule("item_id", "the id of an item is repeated, or does not begin with `msg` (messages), `fc` (function calls) or `rs` (reasoning)",
+         "microsoft/vscode#321977, OpenRouterTeam/ai-sdk-provider#254, openai/codex#33176, Wei-Shaw/sub2api#3981", _check_item_ids),
+    Rule("call_id_length", "a `call_id` has over 64 characters", "AnswerDotAI/fastllm#45, openclaw/openclaw#875", _check_call_ids),
+    Rule("function_name", "the name of a function has other characters than letters, digits, hyphens and underscores, or over 64",
+         openai.NAME_SOURCE, _check_names),
+    Rule("file_name", "the data of a file have no `filename`", openai.FILE_SOURCE, _check_files),
+    Rule("metadata_size", "`metadata` has over 16 pairs, a key over 64 or a value over 512 characters",
+         openai.METADATA_SOURCE, _check_metadata_size),
+    Rule("end_user", "`user` has over 64 characters, or `safety_identifier` over 128", openai.END_USER_SOURCE, _check_end_user),
 )  # fmt: skip

@@ -543,9 +543,11 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
 RULES_NOT_ENFORCED: Mapping[tuple[str | None, fb.FormatName], frozenset[str]] = {
     ("cerebras", "chat_completions"): frozenset({"metadata_not_stored"}),
     ("fireworks", "chat_completions"): frozenset({"metadata_not_stored"}),
-    ("mistral", "chat_completions"): frozenset({"metadata_not_stored"}),
+    ("huggingface", "chat_completions"): frozenset({"empty_list"}),
+    ("mistral", "chat_completions"): frozenset({"metadata_not_stored", "empty_list"}),
     ("xai", "chat_completions"): frozenset({"metadata_not_stored"}),
-    ("vertex", "generate_content"): frozenset({"labels", "combined_tools"}),
+    ("xai", "responses"): frozenset({"item_id"}),
+    ("vertex", "generate_content"): frozenset({"labels", "combined_tools", "config_without_functions"}),
     ("vllm", "responses"): frozenset({"reasoning_not_stored"}),
 }
 """Rules of a format that the server of a dialect does not enforce."""
