@@ -84,6 +84,8 @@ class DialectRules:
     """Whether messages may add tools or change the effort; otherwise all tools come first, and later efforts are dropped."""
     accepts_user_after_result: bool = True
     """Whether a message of the user may follow a tool result directly; otherwise an assistant message is added between them."""
+    accepts_empty_answers: bool = True
+    """Whether an assistant message may have neither content nor tool calls; otherwise it is left out."""
     prefill_field: str | None = None
     """The field of a final assistant message with which the server continues it, and without which the server rejects it."""
     has_custom_tools: bool | None = None

@@ -369,3 +369,43 @@ def test_a_refusal_that_becomes_a_text_is_sent_once(server: str) -> None:
 
     assert json.dumps(converted.body).count("I cannot help with it.") == 1
     assert [(loss.path, loss.code) for loss in converted.losses] == [("/messages/1/refusal", "flattened")]
+
+
+@pytest.mark.parametrize(
+    ("answer", "severity"),
+    [
+        ({"content": ""}, "info"),
+        ({"content": None}, "info"),
+        ({"content": [{"type": "text", "text": ""}]}, "info"),
+        ({"content": None, "audio": {"id": "audio_1"}}, "lossy"),
+    ],
+)
+def test_an_answer_without_content_is_left_out_for_mistral(answer: dict[str, Any], severity: str) -> None:
+    """Its server rejects the request, while OpenAI's accepts an empty answer in the history."""
+    converted = convert_chat({"messages": [USER, {"role": "assistant", **answer}, USER], "x_id": 7}, "mistral")
+
+    assert converted.body["messages"] == [USER, USER]
+    assert converted.body["x_id"] == 7
+    assert [(loss.path, loss.kind, loss.severity, loss.code) for loss in converted.losses] == [
+        ("/messages/1", "dropped", severity, "empty")
+    ]
+
+
+@pytest.mark.parametrize("answer", [{"content": "", "reasoning_content": "hm"}, {"content": None, "refusal": "no"}])
+def test_an_answer_of_reasoning_or_a_refusal_stays_for_mistral(answer: dict[str, Any]) -> None:
+    """Both become content there."""
+    converted = convert_chat({"messages": [USER, {"role": "assistant", **answer}, USER]}, "mistral")
+
+    assert [message["role"] for message in converted.body["messages"]] == ["user", "assistant", "user"]
+    assert converted.body["messages"][1]["content"]
+
+
+def test_an_answer_whose_content_is_lost_is_left_out_for_mistral() -> None:
+    """A generated image has no place in the history of another server."""
+    image = {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": "iVBORw0KGgo="}
+    target = fb.Target("chat_completions", dialect="mistral")
+
+    converted = fb.convert_request({"model": "m", "input": [USER, image, USER]}, source="responses", target=target)
+
+    assert converted.body["messages"] == [USER, USER]
+    assert {loss.path.rpartition("/input/1")[1] for loss in converted.losses} == {"/input/1"}

@@ -266,6 +266,7 @@ def test_an_unknown_dialect_raises_with_the_known_ones(name: str) -> None:
         ({"reasoning_control": "dial"}, "reasoning_control of the dialect is 'dial', expected one of "),
         ({"prefill_field": True}, "prefill_field of the dialect is True, expected text"),
         ({"requires_alternating_turns": "no"}, "requires_alternating_turns of the dialect is 'no', expected True or False"),
+        ({"accepts_empty_answers": "no"}, "accepts_empty_answers of the dialect is 'no', expected True or False"),
         ({"accepts_strict": 0}, "accepts_strict of the dialect is 0, expected True or False"),
         ({"has_custom_tools": "no"}, "has_custom_tools of the dialect is 'no', expected True or False"),
         ({"document_part": "pdf"}, "document_part of the dialect is 'pdf', expected one of file, "),

@@ -205,19 +205,18 @@ class _Adaptation:
 
     def _empty_messages(self, losses: Ledger) -> list[str]:
         """Return the pointers of empty messages that the encoder does not write, at places where the server rejects them; note them."""
-        rules, messages = self._rules, self.request.messages
-        if rules is None:
+        if self._rules is None:
             return []
-        rejected = [] if rules.accepts_later_instructions else messages[leading_instructions(messages) :]
-        pointers = [
-            message.src
-            for message in rejected
-            if (rules.requires_alternating_turns or message.role in ("system", "developer")) and _is_empty(message)
+        first = leading_instructions(self.request.messages)
+        empty = [
+            message
+            for index, message in enumerate(self.request.messages)
+            if _is_empty(message) and _is_rejected(message, self._rules, is_later=index >= first)
         ]
-        pointers = [pointer for pointer in pointers if self._patch.is_unwritten(pointer) or not self._patch.concerns(pointer)]
-        for pointer in pointers:
-            losses.dropped_at(pointer, "empty", severity="info")
-        return pointers
+        empty = [each for each in empty if self._patch.is_unwritten(each.src) or not self._patch.concerns(each.src)]
+        for message in empty:
+            losses.dropped_at(message.src, "empty", severity="lossy" if message.extra else "info")
+        return [message.src for message in empty]
 
     def _items_of_reasoning(self, losses: Ledger) -> list[str]:
         """Return the pointers of list items that only a model that reasons accepts; note them."""
@@ -349,6 +348,14 @@ def _is_empty(message: ir.Message) -> bool:
     """Return whether a message has nothing but empty texts."""
     has_parts = any(not isinstance(part, ir.Text) or part.text for part in message.parts)
     return not (has_parts or message.tools or message.effort)
+
+
+def _is_rejected(message: ir.Message, rules: DialectRules, *, is_later: bool) -> bool:
+    """Return whether a server rejects an empty message. ``is_later``: it is not among the leading instructions."""
+    if message.role == "assistant" and not rules.accepts_empty_answers:
+        return True
+    is_instruction = message.role in ("system", "developer")
+    return is_later and not rules.accepts_later_instructions and (is_instruction or rules.requires_alternating_turns)
 
 
 def _is_elsewhere(path: str, before: JsonObject, body: JsonObject) -> bool:

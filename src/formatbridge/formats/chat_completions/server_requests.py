@@ -163,12 +163,23 @@ def _with_missing_messages(body: JsonObject, rules: DialectRules, losses: Ledger
     return body if len(complete) == len(body["messages"]) else body | {"messages": complete}
 
 
-def _pointer_after_insertion(pointer: str, at: int) -> str:
-    """Translate a pointer to that after another message has been inserted before the message with the index ``at``."""
+def _pointer_after_insertion(pointer: str, at: int, count: int = 1) -> str:
+    """Translate a pointer to that after messages have been inserted before the message with the index ``at``; -1 is a removal."""
     steps = pointer.split("/")
     if steps[1] == "messages" and len(steps) > 2 and int(steps[2]) >= at:
-        steps[2] = str(int(steps[2]) + 1)
+        steps[2] = str(int(steps[2]) + count)
     return "/".join(steps)
+
+
+def _without_empty_answers(messages: list[JsonObject], losses: Ledger) -> list[JsonObject]:
+    """Leave out the messages of the model with neither content nor tool calls. What they had is in the report."""
+    kept: list[JsonObject] = []
+    for message in messages:
+        if message["role"] != "assistant" or message.get("content") or message.get("tool_calls"):
+            kept.append(message)
+        else:
+            losses.translate_additions(partial(_pointer_after_insertion, at=len(kept) + 1, count=-1))
+    return kept
 
 
 _ACKNOWLEDGEMENT = "OK."
@@ -281,6 +292,8 @@ class _ServerRequests(ServerRequests):
         body = _with_tier_of_server(body, request, rules, losses)
         if rules.reasoning_history is not None:
             body = _messages_for_server(body, rules, losses)
+            if not rules.accepts_empty_answers:  # without reasoning a message may only look empty
+                body = body | {"messages": _without_empty_answers(body["messages"], losses)}
         if rules.prefill_field is not None and body["messages"]:
             body = body | {"messages": _with_prefill_field(body["messages"], rules.prefill_field, rules, losses)}
         return body | {"messages": _joined_turns(body["messages"], losses)} if rules.requires_alternating_turns else body

@@ -306,6 +306,15 @@ def check_mistral_order(body: JsonObject, _facts: Facts) -> Failure | None:
     return Failure(400, words, body=error)
 
 
+def check_mistral_content(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject an assistant message with neither content nor tool calls."""
+    if all(each["role"] != "assistant" or each.get("content") or each.get("tool_calls") for each in body["messages"]):
+        return None
+    words = "Assistant message must have either content or tool_calls, but not none."
+    error = {"object": "error", "message": words, "type": "invalid_request_error", "param": None, "code": None}
+    return Failure(400, words, body=error)
+
+
 def check_mistral_end(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject a final assistant message that is no prefix. One with tool calls is not checked: no field would make it valid."""
     last = body["messages"][-1] if body["messages"] else {}

@@ -173,6 +173,12 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 checks.check_mistral_order,
             ),
             Rule(
+                "no_content",
+                "an assistant message without content and tool calls",
+                "OpenHands/OpenHands#8685, solbrowse/extension#16",
+                checks.check_mistral_content,
+            ),
+            Rule(
                 "last_message",
                 "a final assistant message without `prefix: true`",
                 "langchain-ai/langchain#28846, NEKOparapa/AiNiee#641",
