@@ -20,7 +20,10 @@ from tests.support.vendor_rules import is_omission
 SAMPLING = frozenset({"temperature", "top_p", "top_k"})
 TEXT_AND_IMAGES: frozenset[MediaKind] = frozenset({"text", "image"})
 MODELS: dict[str, tuple[fb.Format, fb.ModelFacts]] = {
-    "claude-sonnet-4-5": ("messages", fb.ModelFacts(output_limit=64_000, reasoning="budget", budgets=(1024, None))),
+    "claude-sonnet-4-5": (
+        "messages",
+        fb.ModelFacts(output_limit=64_000, reasoning="budget", budgets=(1024, None), refuses=frozenset({"top_p"})),
+    ),
     "claude-opus-4-6": (
         "messages",
         fb.ModelFacts(output_limit=128_000, reasoning="adaptive", efforts=("low", "medium", "high", "max")),

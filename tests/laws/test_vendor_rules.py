@@ -71,6 +71,26 @@ def test_sampling_settings_with_thinking_are_unchanged_in_the_same_format() -> N
     assert not converted.losses
 
 
+@pytest.mark.parametrize(
+    ("sampling", "expected"),
+    [
+        ({"temperature": 0.5, "top_p": 1}, {"temperature": 0.5}),
+        ({"temperature": 1, "top_p": 0.5}, {"top_p": 0.5}),
+        ({"temperature": 1, "top_p": 1}, {"temperature": 1}),
+        ({"top_p": 1}, {"top_p": 1}),
+        ({"temperature": 0.5, "top_p": 0.5}, {"temperature": 0.5, "top_p": 0.5}),
+    ],
+)
+def test_a_default_is_not_sent_next_to_another_sampling_setting(sampling: dict[str, float], expected: dict[str, float]) -> None:
+    """Some models reject both together, and many clients send the default of one. Facts about the model exclude the other."""
+    body = {"model": "m", "messages": ASKED, **sampling}
+
+    converted = fb.convert_request(body, source="chat_completions", target="messages")
+
+    assert {name: converted.body[name] for name in ("temperature", "top_p") if name in converted.body} == expected
+    assert not converted.losses
+
+
 # A choice among no tools.
 
 SEARCH: dict[str, list[Any]] = {

@@ -233,6 +233,11 @@ def _of_request(form: JsonObject) -> JsonObject:
         del reasoning["mode"]
     if reasoning not in ({}, {"mode": "off"}) and settings.get("temperature") == 1:
         del settings["temperature"]  # what happens anyway where the model thinks; one format refuses all others there
+    if settings.get("temperature") is not None and settings.get("top_p") is not None:
+        # The default of one has no effect next to the other, and some models accept only one of them.
+        for name in ("top_p", "temperature"):
+            if len({"temperature", "top_p"} & settings.keys()) == 2 and settings[name] == 1:
+                del settings[name]
     choice = form.get("tool_choice", {})
     return {
         "settings": settings,

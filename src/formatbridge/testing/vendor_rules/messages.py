@@ -15,6 +15,7 @@ _PROPERTY_NAME = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 _UNIONS = ("oneOf", "allOf", "anyOf")
 _WITHOUT_CODE_CALLERS = "claude-haiku-4-5"
 """The beginning of the ids of the model that cannot call tools from code."""
+_WITH_ONE_SAMPLING = re.compile(r"claude-(?:opus-4-1|sonnet-4-[56]|haiku-4-5)")
 _TOKEN_SLOTS = {"thinking": "signature", "redacted_thinking": "data"}
 _CALL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 _EMAIL = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+")
@@ -370,6 +371,13 @@ def _check_user(body: JsonObject, _facts: Facts) -> Failure | None:
     return None
 
 
+def _check_sampling(body: JsonObject, facts: Facts) -> Failure | None:
+    """Reject both parameters of sampling, if the model accepts only one."""
+    if body.get("temperature") is None or body.get("top_p") is None or not _WITH_ONE_SAMPLING.search(facts.model):
+        return None
+    return _failure("`temperature` and `top_p` cannot both be specified for this model. Please use only one.")
+
+
 def _check_stops(body: JsonObject, _facts: Facts) -> Failure | None:
     if all(text.strip() for text in body.get("stop_sequences") or ()):
         return None
@@ -453,4 +461,6 @@ RULES = (
     Rule("blank_stop", "a stop sequence is blank", "BerriAI/litellm#3286 and #7484", _check_stops),
     Rule("media_url", "the URL of an image or a document has the extension of another file",
          "docs, Vision; docs, PDF support", _check_media_urls),
+    Rule("sampling", "both `temperature` and `top_p`, and the model is Claude Opus 4.1, Sonnet 4.5, Sonnet 4.6 or Haiku 4.5",
+         "BerriAI/litellm#15097, open-webui/pipelines#546, Vali-98/ChatterUI#564", _check_sampling),
 )  # fmt: skip
