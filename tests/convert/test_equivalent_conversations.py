@@ -344,7 +344,7 @@ _HISTORY = [
 
 
 def test_calls_of_server_tools_stay_if_other_items_go() -> None:
-    """If two items have the same image, it is uncertain which of them the encoder has left out. All calls of server tools were lost then."""
+    """If two items have the same image, it is uncertain which one the encoder has left out."""
     image = {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo=", "detail": "auto"}
     user = {"role": "user", "content": [{"type": "input_text", "text": "hi"}, image]}
     screenshot = {"type": "computer_call_output", "call_id": "call_2", "output": {"type": "computer_screenshot", "image_url": "x"}}
