@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -449,3 +450,28 @@ def test_an_empty_turn_goes_if_turns_must_alternate() -> None:
     converted = _chat([*messages, _result("call_1", "x")], "perplexity")
 
     assert [message["role"] for message in converted.body["messages"]] == ["system", "user", "assistant", "tool"]
+
+
+def test_facts_about_the_model_do_not_change_the_conversation_a_second_time() -> None:
+    """The body is adapted again with facts, because several fields may set the same. Unknown fields of parts were lost in this."""
+    part = {"type": "file", "file": {"filename": "a.txt", "file_data": "data:text/plain;base64,Q2Fm"}, "x_unknown": 1}
+    messages = [{"role": "user", "content": [_text("hi"), part, _IMAGE]}, {"role": "system", "content": ""}, _USER]
+    converted = _chat(messages, "perplexity", fb.ModelFacts(refuses=frozenset({"tools"})))
+
+    assert '"x_unknown": 1' in json.dumps(converted.body)
+    assert converted.losses == ()
+
+
+def test_tools_and_functions_together_become_tools_once() -> None:
+    """This raised an exception: the changes of the caller's list of tools were applied to the shorter one of the encoder."""
+    tools = [{"type": "function", "function": {"name": name, "parameters": {"type": "object"}}} for name in ("f", "g")]
+    only = {
+        "type": "allowed_tools",
+        "allowed_tools": {"mode": "required", "tools": [{"type": "function", "function": {"name": "f"}}]},
+    }
+    call = {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}}
+    body = {"messages": [_USER, call, {"role": "function", "name": "f", "content": "x"}], "tools": tools, "tool_choice": only}
+    converted = _convert(body, "chat_completions", "cerebras")
+
+    assert [tool["function"]["name"] for tool in converted.body["tools"]] == ["f"]
+    assert [loss.path for loss in converted.losses] == ["/tools/1"]

@@ -58,22 +58,32 @@ def same_request_for_server(
         body = _Adaptation(raw, format, format_of_server, options, facts, replaces_conversation=True).body(noted)
     _include(losses, noted, body, str)
     adapted, rounds, original, request = body, 0, raw, adaptation.request
+    # The first round has adapted the conversation. A later one is for the settings.
+    conversation = {
+        key: body[key] for key in (format.content_fields.get("request"), *format.item_identity.tool_lists) if key in body
+    }
     while facts is not None and adapted is not raw and rounds < _MOST_ROUNDS:
         raw, rounds, noted = adapted, rounds + 1, Ledger(adapted, format.field_paths)
-        adaptation = _Adaptation(raw, format, format_of_server, options, facts)
-        adapted = adaptation.body(noted)
-        # The first round has adapted the conversation. A later one is for the settings.
-        if adapted == raw or not adaptation.is_equivalent(adapted):
-            adapted = raw
+        adapted = _Adaptation(raw, format, format_of_server, options, facts).body(noted) | conversation
+        if adapted == raw:
             break
         # A field that the first round has added is no field of the caller.
-        losses.include(loss for loss in noted.losses if resolve(original, loss.path)[1] is not ABSENT)
+        new = [loss for loss in noted.losses if resolve(original, loss.path)[1] is not ABSENT]
+        losses.include(loss for loss in new if _key_of(loss.path) not in conversation)
         for addition in noted.additions(adapted):
-            losses.added(addition.path, addition.value, addition.why)
+            if _key_of(addition.path) not in conversation:
+                losses.added(addition.path, addition.value, addition.why)
+    if rounds:
+        losses.withdraw(adapted)
     if format_of_server.dialect is not None:
         adapted = format.server_requests.with_missing_messages(adapted, format_of_server.dialect, losses)
     _note_unmodelled(request, Ledger(original, format.field_paths), original, adapted, losses)
     return adapted, tools
+
+
+def _key_of(pointer: str) -> str:
+    """Return the key of a body below which a pointer is."""
+    return pointer.split("/")[1] if pointer else ""
 
 
 def _note_unmodelled(request: ir.Request, noted: Ledger, original: JsonObject, body: JsonObject, losses: Ledger) -> None:
@@ -246,7 +256,9 @@ class _Adaptation:
             current = requests.without_legacy_functions(body, adapted)
         if current is not body:
             patch.note_changes(raw, current, (raw.keys() | current.keys()) - {field})
-            body = current | {field: patch.replace(f"/{field}", adapted[field])}
+            body = current | {
+                key: patch.replace(f"/{key}", adapted[key]) for key in (field, "tools") if key in current.keys() & adapted.keys()
+            }
         elif self._replaces_conversation:
             body = body | {key: patch.replace(f"/{key}", adapted[key]) for key in (field, "tools") if key in adapted}
         elif _replaces_conversation(self.request, rules, self._common, self._for_server) or self._has_moved_instructions():
@@ -422,23 +434,25 @@ def _with_moved_values(
         for key in (alone.keys() | common.keys()) - {field}
         if alone.get(key) != common.get(key) and not patch.concerns(f"/{key}")
     ]
+    result = {key: value for key, value in body.items() if key not in moved or key in for_server}
     for key in moved:
-        patch.note(f"/{key}")
-    return {key: value for key, value in body.items() if key not in moved} | {
-        key: _with_moved(body.get(key), alone.get(key), for_server[key]) for key in for_server if key in moved
-    }
+        if key in for_server:
+            result[key] = _with_moved(body.get(key), alone.get(key), for_server[key], f"/{key}", patch)
+    return result
 
 
-def _with_moved(value: Any, alone: Any, encoded: Any) -> Any:
+def _with_moved(value: Any, alone: Any, encoded: Any, path: str, patch: Patch) -> Any:
     """Return an encoded value of a field, or the list of the caller with the items that only the encoded one has.
 
     ``alone``: the value as it is encoded without the conversation.
     """
-    lists = [each or [] for each in (value, alone, encoded)]
-    if not all(isinstance(each, list) for each in lists):
+    if not all(isinstance(each, list | None) for each in (value, alone, encoded)):
+        patch.note(path)
         return encoded
-    of_caller, known, items = lists
-    return [*of_caller, *(item for item in items if item not in known)]
+    items = [item for item in encoded if item not in (alone or ())]
+    for index, _ in enumerate(items, len(value or ())):
+        patch.note(f"{path}/{index}")
+    return [*(value or ()), *items]
 
 
 def _with_fields_of_server(

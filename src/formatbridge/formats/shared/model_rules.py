@@ -79,6 +79,8 @@ def _without_refused(request: ir.Request, refused: frozenset[str], losses: Ledge
     if ("tool_choice" in refused or "tools" in refused) and request.tool_choice is not None:
         if request.tool_choice.mode != "auto":
             losses.dropped(request.tool_choice, code=_REFUSED)
+        elif request.tool_choice.extra:
+            losses.extras(request.tool_choice)
         request = replace(request, tool_choice=None)
     if "output_format" in refused and request.output_format is not None:
         if request.output_format.type != "text":
@@ -106,6 +108,10 @@ def _adapt_reasoning(
     if facts.reasoning == "none":
         if not is_reasoning_off(config):
             _drop_config(config, _NO_REASONING, losses)
+        elif config.show not in (None, "hide"):
+            losses.dropped(config, "show", _NO_REASONING, severity="info")
+        if config.extra:
+            losses.extras(config)
         return None
     if config.mode == "between_tools" and facts.reasoning not in (None, "adaptive"):
         losses.changed(config, "mode", "off", _CONTROL)
