@@ -53,6 +53,7 @@ _SEVERITY: dict[str, Literal["info", "lossy", "impossible"]] = {
 
 SYSTEM_BLOCK_KINDS = frozenset({"text"})
 """The types of blocks that a system prompt and a system message accept."""
+_IN_DOCUMENT = "/source/content/"
 _INNER_KINDS = frozenset({"image"})
 """The types of blocks in a document that become separate parts."""
 
@@ -71,28 +72,27 @@ def decode_content(content: str | list[JsonObject] | None, src: str, kinds: Cont
 
 
 def encode_content(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
-    """Encode the parts of a user turn, a tool result or an instruction as blocks."""
-    documents = [part for part in parts if type(part) is ir.Opaque and part.label == "document" and part.format == "messages"]
-    if documents:
-        parts = _with_images_in_documents(parts, documents, losses)
-    return [block for part in parts if (block := encode_part(part, losses)) is not None]
+    """Encode the parts of a user turn, a tool result or an instruction as blocks. Images in a document of blocks stay in it."""
+    blocks: list[JsonObject] = []
+    documents: set[str] = set()  # the pointers of documents of blocks; the parts of their images follow them
+    for part in parts:
+        kept: ir.Part | None = part
+        if type(part) is ir.Opaque and part.label == "document" and part.format == "messages":
+            documents.add(part.src)
+            kept = _document_with(part, {each.src for each in parts}, losses)
+        elif documents and part.src.rpartition(_IN_DOCUMENT)[0] in documents:
+            continue
+        block = encode_part(kept, losses) if kept is not None else None
+        if block is not None:
+            blocks.append(block)
+    return blocks
 
 
-def _with_images_in_documents(parts: list[ir.Part], documents: list[ir.Opaque], losses: Ledger) -> list[ir.Part]:
-    """Return the parts without those for the images in documents of blocks. A document keeps only the images that have a part."""
-    inner = {part.src: _inner_src(part.src) for part in parts if isinstance(part, ir.Media)}
-    kept = {id(document): _document_with(document, inner.keys(), losses) for document in documents}
-    joined = [kept.get(id(part), part) for part in parts if inner.get(part.src) not in {document.src for document in documents}]
-    return [part for part in joined if part is not None]
+def _document_with(document: ir.Opaque, parts: Container[str], losses: Ledger) -> ir.Part | None:
+    """Return a document of blocks with the images that are still among the parts; its title as a text if that leaves no block.
 
-
-def _inner_src(src: str) -> str:
-    """Return the pointer of the document that has the image at a pointer."""
-    return src.rpartition("/source/content/")[0]
-
-
-def _document_with(document: ir.Opaque, images: Container[str], losses: Ledger) -> ir.Part | None:
-    """Return a document of blocks with some of its images only; its title if that leaves no block, or None if it has no title."""
+    ``parts``: the pointers of the parts.
+    """
     source = document.raw["source"]
     blocks = source.get("content")
     if isinstance(blocks, str) or source.get("type") != "content":
@@ -100,7 +100,7 @@ def _document_with(document: ir.Opaque, images: Container[str], losses: Ledger) 
     kept = [
         block
         for index, block in enumerate(blocks)
-        if block.get("type") not in _INNER_KINDS or f"{document.src}/source/content/{index}" in images
+        if block.get("type") not in _INNER_KINDS or f"{document.src}{_IN_DOCUMENT}{index}" in parts
     ]
     if len(kept) == len(blocks):
         return document
@@ -292,7 +292,7 @@ def decode_inner_media(raw: JsonObject, src: str) -> list[ir.Part]:
     if isinstance(blocks, str):
         return []
     return [
-        decode_part(block, f"{src}/source/content/{index}", _INNER_KINDS)
+        decode_part(block, f"{src}{_IN_DOCUMENT}{index}", _INNER_KINDS)
         for index, block in enumerate(blocks)
         if block.get("type") != "text"
     ]

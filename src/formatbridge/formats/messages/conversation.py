@@ -360,9 +360,8 @@ class TurnEncoder:
 
     def _add_user(self, message: ir.Message) -> None:
         """Add the tool results of a user turn to the turns after their calls, then its other blocks."""
-        losses = self._losses
-        results = [part for part in message.parts if type(part) is ir.ToolResult]
-        parts = _join_blank_texts(message.parts)
+        losses, parts = self._losses, _join_blank_texts(message.parts)
+        results = [part for part in parts if type(part) is ir.ToolResult]
         blocks = encode_content([part for part in parts if type(part) is not ir.ToolResult] if results else parts, losses)
         if not blocks and not results:
             note_empty(message, losses)
