@@ -257,7 +257,6 @@ def _placed(
         is_kept = not is_converted or (len(old) > 1 and len(group.raw) == 1 and _is_same_kind(raw[first], old[0], identity))
         return [(source, Item(source, at)) for source in group.raw] if is_kept else added
     if len(group.raw) == 1 and len(old) > 1 and new:  # the encoder has split an item
-        old, new = _rejoined(old), _rejoined(new)
         added = added if len(new) > 1 else []
     if len(group.raw) == len(new) == 1 < len(old) and all(_is_same_kind(raw[first], each, identity) for each in (old[0], new[0])):
         return [(first, Item(first, at, old[0], new[0]))]  # the server reads nothing of the other items
@@ -274,15 +273,6 @@ def _placed(
     if len(new) == 1 and all(len(origins.indexes(item, path)) == 1 for item in old):  # only this server requires joined items
         return [(first, Item(first, at, old[0], new[0]))]
     return added
-
-
-def _rejoined(items: list[Any]) -> list[Any]:
-    """Join items that differ in their lists only into one item; return the same items if they differ in more."""
-    key = next((key for key, value in items[0].items() if isinstance(value, list)), None)
-    rest = [{name: value for name, value in item.items() if name != key} for item in items]
-    if key is None or any(each != rest[0] for each in rest) or not all(isinstance(item[key], list) for item in items):
-        return items
-    return [items[0] | {key: [part for item in items for part in item[key]]}]
 
 
 def _separated(group: _Group, before: Any, after: Any, path: str, origins: Origins) -> dict[int, tuple[Any, Any]] | None:
