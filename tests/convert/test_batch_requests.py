@@ -53,7 +53,7 @@ def _losses_of_body(format: fb.Format, line: fb.BatchLine) -> list[fb.Loss]:
     """Return the losses of the answer in a line, without those of the envelope, and with pointers into the answer."""
     layout = formats.load(format).batch
     assert layout is not None
-    at = f"{layout.response_at}/"
+    at = f"{layout.response_pointer}/"
     return [replace(loss, path=f"/{loss.path.removeprefix(at)}") for loss in line.losses if loss.path.startswith(at)]
 
 

@@ -239,15 +239,15 @@ class BatchConverter:
         losses: list[Loss] = []
         additions: list[Addition] = []
         id = "" if self._is_same_format else self._id(line, place, losses, additions)
-        at, model = "", ""
+        body_pointer, model = "", ""
         if item.kind == "unprocessed":
             result = raw if self._is_same_format else self._encode_unprocessed(id, item, losses, additions)
             body_losses: list[Loss] = []
         else:
             converted = self._convert_body(item, self._read_request(item, place))
-            at, result = self._write(id, raw, item, converted)
+            body_pointer, result = self._write(id, raw, item, converted)
             body_losses = [_in_line(loss, item) for loss in converted.losses]
-            additions += [replace(addition, path=at + addition.path) for addition in converted.additions]
+            additions += [replace(addition, path=body_pointer + addition.path) for addition in converted.additions]
             if isinstance(converted, ConvertedRequest):
                 model = converted.model
                 if not model:
@@ -269,9 +269,9 @@ class BatchConverter:
         result = self._layout.write_unprocessed(id, item.reason, item.message)
         written = self._layout.read(result)
         if not item.message and written is not None and written.message:
-            additions.append(Addition(written.message_at, written.message, REQUIRED))
+            additions.append(Addition(written.message_pointer, written.message, REQUIRED))
         if item.message and codec.dumps(item.message) not in codec.dumps(result):
-            losses.append(Loss.of(item.message_at, "dropped", "info", "no_counterpart", item.message))
+            losses.append(Loss.of(item.message_pointer, "dropped", "info", "no_counterpart", item.message))
         return result
 
     def _convert_body(self, item: BatchItem, request: ConvertedRequest | None = None) -> Converted:
@@ -298,7 +298,7 @@ class BatchConverter:
         target = self._target_format
         implied = convert_error(converted.body, source=target, target=target, status=200).status
         if item.status != implied:
-            yield Loss.of(item.status_at, "dropped", "info", "no_counterpart", item.status)
+            yield Loss.of(item.status_pointer, "dropped", "info", "no_counterpart", item.status)
 
     def _write(self, id: str, raw: JsonObject, item: BatchItem, converted: Converted) -> tuple[str, JsonObject]:
         """Return the pointer of the body in the line of the target, and that line."""
@@ -306,12 +306,12 @@ class BatchConverter:
         if self._is_same_format:
             # The body of a result changes only if its tools get the names that they have in the request.
             changes = item.kind == "request" or (self._requests is not None and not isinstance(converted, ConvertedError))
-            return item.at, _with_value(raw, item.at, converted.body) if changes else raw
+            return item.pointer, _with_value(raw, item.pointer, converted.body) if changes else raw
         if item.kind == "request":
-            return layout.request_at, layout.write_request(id, converted.body)
+            return layout.request_pointer, layout.write_request(id, converted.body)
         if isinstance(converted, ConvertedError):
-            return layout.error_at, layout.write_error(id, converted.status, converted.body)
-        return layout.response_at, layout.write_response(id, converted.body)
+            return layout.error_pointer, layout.write_error(id, converted.status, converted.body)
+        return layout.response_pointer, layout.write_response(id, converted.body)
 
     def _id(self, line: BatchLine, place: _Place | None, losses: list[Loss], additions: list[Addition]) -> str:
         """Return the id in the target: that of the source, changed if the server does not accept it, or one from the line's number."""
@@ -379,7 +379,7 @@ def _is_endpoint(url: JsonValue, expected: str) -> bool:
 
 def _pointer_in_line(pointer: str, item: BatchItem) -> str:
     """Return the pointer in the line of a pointer into its body. A text has no pointers into it."""
-    return item.at + pointer.removeprefix(item.outer) if isinstance(item.body, dict | list) else item.at
+    return item.pointer + pointer.removeprefix(item.outer) if isinstance(item.body, dict | list) else item.pointer
 
 
 def _in_line(loss: Loss, item: BatchItem) -> Loss:
@@ -390,12 +390,12 @@ def _batch_losses(item: BatchItem, converted: ConvertedRequest) -> Iterator[Loss
     """Yield what a request loses because it is part of a batch: its stream with its options, and a model that the line does not name."""
     assert isinstance(item.body, dict)
     if item.body.get("stream") is True:
-        yield Loss.of(f"{item.at}/stream", "changed", "info", "batch_stream", True, False)
+        yield Loss.of(f"{item.pointer}/stream", "changed", "info", "batch_stream", True, False)
         if options := item.body.get("stream_options"):
-            yield Loss.of(f"{item.at}/stream_options", "dropped", "info", "batch_stream", options)
+            yield Loss.of(f"{item.pointer}/stream_options", "dropped", "info", "batch_stream", options)
     model = item.body.get("model")
     if model and "model" not in converted.body:
-        yield Loss.of(f"{item.at}/model", "dropped", "info", "batch_model", model)
+        yield Loss.of(f"{item.pointer}/model", "dropped", "info", "batch_model", model)
 
 
 def _generated_ids(line: JsonObject, layout: BatchLayout) -> Iterator[tuple[str, JsonValue]]:
@@ -410,15 +410,15 @@ def _envelope_losses(raw: JsonObject, item: BatchItem, id_field: str) -> Iterato
     """Yield the fields of the envelope that the target has no place for. Null and empty values are no losses."""
     # ``{"id": "batch_req_1", "custom_id": "a", "response": {"request_id": "r", "status_code": 200, "body": {...}}}``:
     # ``id`` and ``request_id``.
-    known = item.known | {f"/{id_field}", item.at}
-    for path, value in _unknown_fields("", raw, known):
-        yield Loss.of(path, "dropped", "info", "no_counterpart", value)
+    known = item.known | {f"/{id_field}", item.pointer}
+    for pointer, value in _unknown_fields("", raw, known):
+        yield Loss.of(pointer, "dropped", "info", "no_counterpart", value)
 
 
-def _unknown_fields(path: str, node: JsonObject, known: frozenset[str]) -> Iterator[tuple[str, JsonValue]]:
+def _unknown_fields(above: str, node: JsonObject, known: frozenset[str]) -> Iterator[tuple[str, JsonValue]]:
     """Yield the pointers and values of unknown fields. An object with a known field is searched too."""
     for key, value in node.items():
-        pointer = f"{path}/{escape(key)}"
+        pointer = f"{above}/{escape(key)}"
         if pointer in known or value in (None, "", [], {}):
             continue
         if isinstance(value, dict) and any(each.startswith(f"{pointer}/") for each in known):

@@ -226,7 +226,7 @@ def losses_of(ledger: Ledger) -> tuple[Loss, ...]:
 
 def repeated_key_losses(text: bytes | bytearray | str) -> list[Loss]:
     """Return a loss for each value that a repeated key overrides."""
-    return [Loss.of(path, "dropped", "lossy", "duplicate_keys", before) for path, before in codec.repeated_keys(text)]
+    return [Loss.of(pointer, "dropped", "lossy", "duplicate_keys", before) for pointer, before in codec.repeated_keys(text)]
 
 
 def checked_request(
@@ -525,19 +525,19 @@ def convert_error(
     status = checked_status(status)
     source_format, target_format = formats.load_both(source_of(body, "error") if source is None else source, target)
     replacements: list[Replacement] = []
-    raw, at, text = read_error_body(body, source_format.name, replacements)
+    raw, pointer, text = read_error_body(body, source_format.name, replacements)
     checked, is_known = check_error(raw, source_format)
-    losses = Ledger([raw] if at else raw, source_format.field_paths, text)  # pointers into a list begin with ``/0``
+    losses = Ledger([raw] if pointer else raw, source_format.field_paths, text)  # pointers into a list begin with ``/0``
     losses.replaced(replacements)
     # An error of the same format stays as it is. One of no known shape is encoded, because a client would not find its message.
     # With a status of success it is encoded for its status only, because the encoder has the status of each kind.
     target_status, result = status, raw
-    is_converted = source_format is not target_format or at is None or not is_known
+    is_converted = source_format is not target_format or pointer is None or not is_known
     if is_converted or status < 400:
         error = source_format.decode_error(checked, status=status if status >= 400 else None)
-        error.src = at or ""
+        error.src = pointer or ""
         target_losses = losses if is_converted else null_ledger()
-        if at is not None and not error.message:  # the whole body becomes the message, so nothing is lost
+        if pointer is not None and not error.message:  # the whole body becomes the message, so nothing is lost
             error.message, target_losses = codec.dumps(raw).decode(), null_ledger()
         target_status, encoded = target_format.encode_error(error, target_losses)
         result = encoded if is_converted else raw

@@ -155,12 +155,12 @@ def _for_server(
 
     ``removed``: the items of the caller's request that ``raw`` does not have any more.
     """
-    at = f"/{escape(key)}" if key else ""
+    pointer = f"/{escape(key)}" if key else ""
     noted = Ledger(raw, format.field_paths)
     result, tools = same_request_for_server(raw, format, server.format, noted, options, server.facts, removed)
-    losses.include(replace(loss, path=at + loss.path) for loss in noted.losses)
+    losses.include(replace(loss, path=pointer + loss.path) for loss in noted.losses)
     for addition in noted.additions(result):
-        losses.added(at + addition.path, addition.value, addition.why)
+        losses.added(pointer + addition.path, addition.value, addition.why)
     return result, tools
 
 

@@ -211,26 +211,26 @@ def _settings(request: ir.Request, format: FormatSpec, body: JsonObject) -> tupl
     lines: dict[str, str] = {}
     for name, value in request.settings.items():
         field = format.settings.wire.get(name, name)
-        places = (renamed.get(field, field), *format.field_paths.places.get(f"Request.{name}", ()))
-        values = {place: resolve(body, f"/{place}")[1] for place in places}
-        place, written = next(((each, value) for each, value in values.items() if value is not ABSENT), (field, value))
-        lines[place] = f"{place}: {_shortened(written)}"
+        field_paths = (renamed.get(field, field), *format.field_paths.places.get(f"Request.{name}", ()))
+        values = {field_path: resolve(body, f"/{field_path}")[1] for field_path in field_paths}
+        field_path, written = next(((each, value) for each, value in values.items() if value is not ABSENT), (field, value))
+        lines[field_path] = f"{field_path}: {_shortened(written)}"
     return tuple(lines.values())
 
 
 def _group_line(group: LossGroup) -> str:
     """Describe the place, the value, the reason and the effect of losses that have these in common."""
-    place = group.pattern or "the body"
+    text = group.pattern or "the body"
     name = _name_of(group.example.before)
     if group.count > 1:
-        place = f"{place}, {group.count} times{f', such as {name}' if name else ''}"
+        text = f"{text}, {group.count} times{f', such as {name}' if name else ''}"
     elif name:
-        place = f"{place} ({name})"
+        text = f"{text} ({name})"
     elif _is_short(group.example.before):
         after = group.example.after
         becomes = f" becomes {_shortened(after)}" if group.kind == "changed" and _is_short(after) else ""
-        place = f"{place} = {_shortened(group.example.before)}{becomes}"
-    return f"{place}: {group.why} ({_EFFECTS[group.severity]})"
+        text = f"{text} = {_shortened(group.example.before)}{becomes}"
+    return f"{text}: {group.why} ({_EFFECTS[group.severity]})"
 
 
 def _name_of(value: Any) -> str:

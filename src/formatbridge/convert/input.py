@@ -129,14 +129,14 @@ def read_checked(body: Any, format: FormatSpec, kind: Kind) -> tuple[Ledger, Jso
     return losses, _checked_object(losses, losses.body, "", format, kind)
 
 
-def _checked_object(losses: Ledger, raw: JsonObject, at: str, format: FormatSpec, kind: Kind) -> JsonObject:
-    """Validate the body of a ledger, or an object in it at the pointer ``at``, and return it with the documented keys."""
+def _checked_object(losses: Ledger, raw: JsonObject, pointer: str, format: FormatSpec, kind: Kind) -> JsonObject:
+    """Validate the body of a ledger, or an object in it at ``pointer``, and return it with the documented keys."""
     _refuse_other_format(raw, format, kind)
     try:
         checked: JsonObject = validator_of(format, kind)(raw)
     except ValidationError:
         _refuse_infinity(losses, format.name, kind)  # it may cause the other faults
-        problems = [(at + pointer, message) for pointer, message in problems_of(wire_model(format, kind), raw)]
+        problems = [(pointer + relative, message) for relative, message in problems_of(wire_model(format, kind), raw)]
         raise InvalidPayloadError(format.name, kind, problems) from None
     if losses.text is not None and not codec.is_finite(losses.body, losses.text):
         _refuse_infinity(losses, format.name, kind)
@@ -359,10 +359,10 @@ def read_error_body(
 def is_error_response(body: Any, source: ir.FormatName) -> bool:
     """Return whether a body that is no valid answer is an error body."""
     try:
-        raw, at, _ = read_error_body(body, source, [])
+        raw, pointer, _ = read_error_body(body, source, [])
     except InvalidPayloadError:
         return False
-    return at is not None and is_error_body(raw) and not _other_formats(raw, source, "response")
+    return pointer is not None and is_error_body(raw) and not _other_formats(raw, source, "response")
 
 
 def check_error(raw: JsonObject, format: FormatSpec) -> tuple[JsonObject, bool]:

@@ -31,7 +31,7 @@ class StreamSource:
         self._reader = self._parser.reader
         self._decoder = source_format.stream_decoder()
         self._template = DeltaTemplate(self._decoder.NEVER_REPEATED)
-        self._collector = Collector(source_format.name, source_format.choice_path)
+        self._collector = Collector(source_format.name, source_format.choice_pointer)
         self._text_reader = VisibleTextReader(self._collector)
         self._calls = UniqueCallIds()
         self._ends_inside_event = False

@@ -442,7 +442,7 @@ class FormatSpec:
     """Finish reasons of the format, with their canonical names."""
     id_field: str = "id"
     """The field of an answer with its id."""
-    choice_path: str = ""
+    choice_pointer: str = ""
     """JSON pointer of a choice in an answer, with ``{}`` for its index; empty: the answer itself is the only choice."""
     holds_failures: bool = False
     """Whether a failed answer is an answer, with the content before the failure; otherwise it is an error body."""

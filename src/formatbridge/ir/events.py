@@ -38,13 +38,13 @@ class StartUpdate:
 class PartStart:
     """A part opens. ``part`` holds its kind, names and ids, without the text that deltas add.
 
-    ``place``: its position in the whole answer, where the source names it; parts with the same place keep the order in which they open.
+    ``position``: where it is in the whole answer, if the source names that; parts with the same position keep the order in which they open.
     """
 
     choice: int
     index: int
     part: Part
-    place: tuple[int, int] = (0, 0)
+    position: tuple[int, int] = (0, 0)
 
 
 @dataclass(slots=True)

@@ -103,11 +103,11 @@ def objects_in(body: Any) -> Iterator[tuple[Place, dict[str, Any]]]:
             pending += [((place, index), item) for index, item in enumerate(node)]
 
 
-def is_below(path: str, rank: int, ranks: Mapping[str, int]) -> bool:
+def is_below(pointer: str, rank: int, ranks: Mapping[str, int]) -> bool:
     """Return whether a pointer is below another one of the same rank or a higher one."""
-    end = path.rfind("/")
+    end = pointer.rfind("/")
     while end >= 0:
-        if ranks.get(path[:end], -1) >= rank:
+        if ranks.get(pointer[:end], -1) >= rank:
             return True
-        end = path.rfind("/", 0, end)
+        end = pointer.rfind("/", 0, end)
     return False

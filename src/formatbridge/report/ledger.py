@@ -57,16 +57,16 @@ class _Resolved:
     dropped_indexes: dict[str, set[str]] = field(default_factory=dict)
     server: str = "the server"
 
-    def keep(self, path: str, kind: Change, severity: Severity, code: str, before: JsonValue, after: JsonValue) -> None:
+    def keep(self, pointer: str, kind: Change, severity: Severity, code: str, before: JsonValue, after: JsonValue) -> None:
         """Keep a loss. A more severe loss at its pointer and a malformed value there take precedence."""
-        known = self.losses.get(path)
+        known = self.losses.get(pointer)
         if known is not None and known.code == _MALFORMED:
             return
         if known is not None and known.code in _NOT_UNICODE and kind == "dropped":
             known = None  # the whole text is dropped
         if known is None or SEVERITY_RANKS[known.severity] < SEVERITY_RANKS[severity]:
             why = REASONS[code].replace(SERVER, self.server)
-            self.losses[path] = Loss(path, kind, severity, code, why, before, after)
+            self.losses[pointer] = Loss(pointer, kind, severity, code, why, before, after)
 
     def copy(self) -> _Resolved:
         """Return an independent copy."""
@@ -143,8 +143,8 @@ class Ledger:
         """The losses that were noted. A loss below a dropped container is left out, unless it is more severe."""
         with _LOCK:  # without it a second thread could see neither the notes nor the losses
             losses = self._resolve().losses
-        gone = {path: SEVERITY_RANKS[loss.severity] for path, loss in losses.items() if loss.kind == "dropped"}
-        kept = tuple(loss for path, loss in losses.items() if not is_below(path, SEVERITY_RANKS[loss.severity], gone))
+        gone = {pointer: SEVERITY_RANKS[loss.severity] for pointer, loss in losses.items() if loss.kind == "dropped"}
+        kept = tuple(loss for pointer, loss in losses.items() if not is_below(pointer, SEVERITY_RANKS[loss.severity], gone))
         return _first_of_each(kept) if self.is_list else kept
 
     def source_body(self) -> JsonValue:
@@ -191,9 +191,9 @@ class Ledger:
         """Note that a field of a node becomes ``after``. ``examine`` finds the reason when the losses are read."""
         self._notes.append(("examined", node, name, after, examine, "lossy"))
 
-    def added(self, path: str, value: JsonValue, why: str = REQUIRED) -> JsonValue:
-        """Note that the target requires ``value`` at ``path``, a pointer into the target, and return it."""
-        self._additions.setdefault(path, (value, why))
+    def added(self, pointer: str, value: JsonValue, why: str = REQUIRED) -> JsonValue:
+        """Note that the target requires ``value`` at a pointer into its body, and return it."""
+        self._additions.setdefault(pointer, (value, why))
         return value
 
     def added_in(self, node: dict[str, JsonValue], key: str, value: JsonValue, why: str = REQUIRED) -> None:
@@ -203,11 +203,13 @@ class Ledger:
 
     def withdraw(self, body: JsonValue) -> None:
         """Remove additions that are no longer in the target's body."""
-        self._additions = {path: addition for path, addition in self._additions.items() if resolve(body, path)[1] == addition[0]}
+        self._additions = {
+            pointer: addition for pointer, addition in self._additions.items() if resolve(body, pointer)[1] == addition[0]
+        }
 
     def translate_additions(self, translated: Callable[[str], str]) -> None:
         """Translate the pointers of the additions, because values of the target's body have another place."""
-        self._additions = {translated(path): addition for path, addition in self._additions.items()}
+        self._additions = {translated(pointer): addition for pointer, addition in self._additions.items()}
 
     def extras(self, node: Any) -> None:
         """Note every unmodelled field of a node. Its loss rule has the severity; a neutral value is no loss."""
@@ -219,8 +221,8 @@ class Ledger:
         Dropping such a text as a whole takes precedence.
         """
         resolved = self._resolved = self._resolved or _Resolved()
-        for path, before, after, code in replacements:
-            resolved.losses[path] = Loss.of(path, "changed", "lossy", code, before, after)
+        for pointer, before, after, code in replacements:
+            resolved.losses[pointer] = Loss.of(pointer, "changed", "lossy", code, before, after)
 
     def include(self, losses: Iterable[Loss]) -> None:
         """Include losses of another report of the same body."""
@@ -241,9 +243,11 @@ class Ledger:
         ``changed``: the target has a value at the pointer, without what the removed value would have added.
         """
         resolved = self._resolved = self._resolved or _Resolved()
-        for path, value in removed.items():
-            severity: Severity = "lossy" if path.partition("/")[2].partition("/")[0] in self._paths.content or not path else "info"
-            resolved.keep(path, kind, severity, _MALFORMED, value, None)
+        for pointer, value in removed.items():
+            severity: Severity = (
+                "lossy" if pointer.partition("/")[2].partition("/")[0] in self._paths.content or not pointer else "info"
+            )
+            resolved.keep(pointer, kind, severity, _MALFORMED, value, None)
 
     def __getstate__(self) -> tuple[None, dict[str, Any]]:
         """Return the state of a copy. A lazy body cannot be copied, so its report is resolved first."""
@@ -282,7 +286,7 @@ class Ledger:
 def _keep_known(
     resolved: _Resolved,
     known: JsonValue,
-    path: str,
+    pointer: str,
     kind: Change,
     severity: Severity,
     code: str,
@@ -290,15 +294,15 @@ def _keep_known(
     after: JsonValue,
 ) -> None:
     """Keep a loss of a body that cannot be assembled, with the value at its pointer if that is known."""
-    value = resolve(known, path)[1] if before is None else before
-    resolved.keep(path, kind, severity, code, None if value is ABSENT else value, after)
+    value = resolve(known, pointer)[1] if before is None else before
+    resolved.keep(pointer, kind, severity, code, None if value is ABSENT else value, after)
 
 
 def _keep_at(
     resolved: _Resolved,
     original: Callable[[str], str],
     body: JsonValue,
-    path: str,
+    pointer: str,
     kind: Change,
     severity: Severity,
     code: str,
@@ -306,9 +310,9 @@ def _keep_at(
     after: JsonValue,
 ) -> None:
     """Keep a loss of a repaired body at its pointer in the source ``body``, with the value that the source has there."""
-    path = original(path)
-    original_value = resolve(body, path)[1] if isinstance(before, dict | list) else before
-    resolved.keep(path, kind, severity, code, original_value if type(original_value) is type(before) else before, after)
+    pointer = original(pointer)
+    original_value = resolve(body, pointer)[1] if isinstance(before, dict | list) else before
+    resolved.keep(pointer, kind, severity, code, original_value if type(original_value) is type(before) else before, after)
 
 
 class _NullLedger(Ledger):
@@ -331,9 +335,9 @@ class _NullLedger(Ledger):
         """Note nothing."""
         del node, name, after, examine
 
-    def added(self, path: str, value: JsonValue, why: str = REQUIRED) -> JsonValue:
+    def added(self, pointer: str, value: JsonValue, why: str = REQUIRED) -> JsonValue:
         """Return the value."""
-        del path, why
+        del pointer, why
         return value
 
     def added_in(self, node: dict[str, JsonValue], key: str, value: JsonValue, why: str = REQUIRED) -> None:

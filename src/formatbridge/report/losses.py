@@ -40,9 +40,11 @@ class Loss:
     """The value in the target; None where there is none."""
 
     @classmethod
-    def of(cls, path: str, kind: Change, severity: Severity, code: str, before: JsonValue = None, after: JsonValue = None) -> Loss:
+    def of(
+        cls, pointer: str, kind: Change, severity: Severity, code: str, before: JsonValue = None, after: JsonValue = None
+    ) -> Loss:
         """Return a loss with the reason that belongs to its code."""
-        return cls(path, kind, severity, code, REASONS[code], before, after)
+        return cls(pointer, kind, severity, code, REASONS[code], before, after)
 
     def __str__(self) -> str:
         """Describe the loss in one line, without the value, which may be secret."""

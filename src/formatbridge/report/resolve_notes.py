@@ -68,17 +68,17 @@ class NoteResolver:
                 self._resolve_changed(node, name, after, code, severity)
 
     def _resolve_dropped(self, node: Any, name: str, code: str, severity: Severity) -> None:
-        path, before = self._find(node, name)
-        if self._is_absent(path, node, name):
+        pointer, before = self._find(node, name)
+        if self._is_absent(pointer, node, name):
             return
         if before is None and not name:
             before = getattr(node, "raw", None)  # all that an unmodelled node has
-        is_whole = not name or isinstance(before, str) or path != self._at(node.src)[0]
+        is_whole = not name or isinstance(before, str) or pointer != self._at(node.src)[0]
         is_whole = is_whole and f"{type(node).__name__}.{name}" not in self._paths.shared
-        self._keep(path, "dropped" if is_whole else "changed", severity, code, before, None)
+        self._keep(pointer, "dropped" if is_whole else "changed", severity, code, before, None)
         if not name and getattr(node, "second_src", None):
-            path, before = self._follow(self._dropped_second_src(node))
-            self._keep(path, "dropped", severity, code, before, None)
+            pointer, before = self._follow(self._dropped_second_src(node))
+            self._keep(pointer, "dropped", severity, code, before, None)
         if not name and getattr(node, "signature", None):  # which may be outside the node
             self._resolve_dropped(node.signature, "", code, severity)
 
@@ -91,9 +91,9 @@ class NoteResolver:
 
     def _resolve_changed(self, node: Any, name: str, after: JsonValue, code: str | None, severity: Severity) -> None:
         if code is not None:
-            path, before = self._find(node, name)
-            if not self._is_absent(path, node, name):
-                self._keep(path, "changed", severity, code, before, after)
+            pointer, before = self._find(node, name)
+            if not self._is_absent(pointer, node, name):
+                self._keep(pointer, "changed", severity, code, before, after)
 
     def _resolve_extras(self, node: Any) -> None:
         kind = type(node).__name__
@@ -135,42 +135,42 @@ class NoteResolver:
         if name:
             inner = _INNER.search(name)
             row = f"{type(node).__name__}.{name}"
-            places = self._paths.places.get(f"{row}@{node.src}") or self._paths.places.get(row, () if inner else (name,))
-            first = self._first_value(node, places, None if inner else getattr(node, name, None))
+            field_paths = self._paths.places.get(f"{row}@{node.src}") or self._paths.places.get(row, () if inner else (name,))
+            first = self._first_value(node, field_paths, None if inner else getattr(node, name, None))
             if first is not None:
                 return first
             if inner:
                 above, before = self._find(node, name[: inner.start()])
                 if self._body is NO_BODY:  # the names below in the source are unknown
                     return above, None
-                path, value = self._follow(f"{above}/{name[inner.end() :]}")
-                return (above, before) if value is ABSENT else (path, value)
-        path, value = self._at(node.src)
-        return path, None if value is ABSENT else value
+                pointer, value = self._follow(f"{above}/{name[inner.end() :]}")
+                return (above, before) if value is ABSENT else (pointer, value)
+        pointer, value = self._at(node.src)
+        return pointer, None if value is ABSENT else value
 
-    def _first_value(self, node: Any, places: tuple[str, ...], canonical: object) -> tuple[str, JsonValue] | None:
-        """Return the first place with the ``canonical`` value, else with any value, else the first that exists, else None.
+    def _first_value(self, node: Any, field_paths: tuple[str, ...], canonical: object) -> tuple[str, JsonValue] | None:
+        """Return the first pointer with the ``canonical`` value, else with any value, else the first that exists, else None.
 
         Null, false, empty texts and empty containers do not count as values, nor does a zero in usage.
         """
         is_count = type(node).__name__ == "Usage"
         first: tuple[str, JsonValue] | None = None
         valued: tuple[str, JsonValue] | None = None
-        for place in places:
-            is_below = place[:1] not in ("", "@", "^") and self._body is not NO_BODY
-            at = self._below(node.src, place) if is_below else self._follow(_join(node, place))
-            if at[1] is ABSENT:
+        for field_path in field_paths:
+            is_below = field_path[:1] not in ("", "@", "^") and self._body is not NO_BODY
+            candidate = self._below(node.src, field_path) if is_below else self._follow(_join(node, field_path))
+            if candidate[1] is ABSENT:
                 continue
-            if at[1] or not (is_count or at[1] is False or at[1] == "" or is_empty(at[1])):
-                if len(places) == 1 or at[1] == canonical:
-                    return at
-                valued = valued or at
-            first = first or at
+            if candidate[1] or not (is_count or candidate[1] is False or candidate[1] == "" or is_empty(candidate[1])):
+                if len(field_paths) == 1 or candidate[1] == canonical:
+                    return candidate
+                valued = valued or candidate
+            first = first or candidate
         return valued or first
 
-    def _is_absent(self, path: str, node: Any, name: str) -> bool:
+    def _is_absent(self, pointer: str, node: Any, name: str) -> bool:
         """Return whether the source does not have a setting of reasoning, which has no pointer: its value follows from another one."""
-        return path == "" and name != "" and bool(self._body) and type(node).__name__ == "ReasoningConfig"
+        return pointer == "" and name != "" and bool(self._body) and type(node).__name__ == "ReasoningConfig"
 
     def _at(self, src: str) -> tuple[str, JsonValue]:
         """Follow the pointer of a node, and keep the result for its other fields."""
@@ -178,11 +178,11 @@ class NoteResolver:
             self._src, self._node = src, self._follow(src)
         return self._node
 
-    def _below(self, src: str, place: str) -> tuple[str, JsonValue]:
+    def _below(self, src: str, field_path: str) -> tuple[str, JsonValue]:
         """Follow a pointer that is relative to a node."""
-        at, value = self._at(src)
-        below, value = resolve(value, f"/{place}", self._paths)
-        return at + below, value
+        pointer, value = self._at(src)
+        below, value = resolve(value, f"/{field_path}", self._paths)
+        return pointer + below, value
 
     def _follow(self, pointer: str) -> tuple[str, JsonValue]:
         if self._body is NO_BODY:
@@ -190,19 +190,19 @@ class NoteResolver:
         return resolve(self._body, pointer, self._paths)
 
 
-def _join(node: Any, place: str) -> str:
-    """Return the pointer of a place: relative to the node, or after an @ to its second source object.
+def _join(node: Any, field_path: str) -> str:
+    """Return the pointer for a field path: relative to the node, or after an @ to its second source object.
 
     Each leading ^ goes one level up.
     """
-    at, path = str(node.src), place
-    if place.startswith("@"):
+    pointer, steps = str(node.src), field_path
+    if field_path.startswith("@"):
         if not node.second_src:
-            return f"{at}/@"
-        at, path = node.second_src, place[1:].removeprefix("/")
-    name = path.lstrip("^")
-    at = at.rsplit("/", len(path) - len(name))[0]
-    return f"{at}/{name}" if name else at
+            return f"{pointer}/@"
+        pointer, steps = node.second_src, field_path[1:].removeprefix("/")
+    name = steps.lstrip("^")
+    pointer = pointer.rsplit("/", len(steps) - len(name))[0]
+    return f"{pointer}/{name}" if name else pointer
 
 
 def _is_text_of(text: JsonValue, value: JsonValue) -> bool:

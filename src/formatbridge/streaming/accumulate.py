@@ -24,7 +24,7 @@ class PartState:
     """The accumulated state of one part. Its text is a list of deltas, which ``whole`` joins."""
 
     part: ir.Part
-    place: tuple[int, int] = (0, 0)
+    position: tuple[int, int] = (0, 0)
     pieces: list[str] = field(default_factory=list)
     citations: list[ir.Citation] | None = None
     signature: ir.Signature | None = None
@@ -98,10 +98,10 @@ class Collector:
     The last events are queued and folded only when a method needs the answer, because a short stream may never need it.
     """
 
-    def __init__(self, format: ir.FormatName, choice_path: str = "") -> None:
-        """``choice_path``: JSON pointer of a choice in an answer, with ``{}`` for its index; empty: the answer is the only choice."""
+    def __init__(self, format: ir.FormatName, choice_pointer: str = "") -> None:
+        """``choice_pointer``: JSON pointer of a choice in an answer, with ``{}`` for its index; empty: the answer is the only choice."""
         self._format = format
-        self._choice_path = choice_path
+        self._choice_pointer = choice_pointer
         self._start = events.Start(None, None)
         self._fields_after_start: tuple[str, ...] = ()
         self._choices: dict[int, _Choice] = {}
@@ -119,11 +119,11 @@ class Collector:
         result._choices = {index: choice.copy() for index, choice in self._choices.items()}
         result._extra = {**self._extra}
         for event in new_events:
-            if result._has_place(event):
+            if result._has_begun(event):
                 _METHODS[type(event)](result, event)
         return result
 
-    def _has_place(self, event: events.Event) -> bool:
+    def _has_begun(self, event: events.Event) -> bool:
         """Return whether the part of an event has begun. It has not if the event that begins it was not read completely."""
         match event:
             case events.Delta() | events.PartUpdate() | events.PartEnd():
@@ -163,7 +163,10 @@ class Collector:
             id=start.id,
             model=start.model,
             created=start.created,
-            choices=[_whole(index, choice, self._place(at)) for at, (index, choice) in enumerate(sorted(self._choices.items()))],
+            choices=[
+                _whole(index, choice, self._choice_src(number))
+                for number, (index, choice) in enumerate(sorted(self._choices.items()))
+            ],
             usage=self._usage,
             error=self._error,
             extra={**(start.extra or {}), **self._extra} or None,
@@ -203,9 +206,9 @@ class Collector:
                 result.append(events.ChoiceEnd(index, ir.Finish("length")))
         return result
 
-    def _place(self, at: int) -> str:
+    def _choice_src(self, number: int) -> str:
         """Return the pointer of a choice in the accumulated body."""
-        return self._choice_path.format(at)
+        return self._choice_pointer.format(number)
 
     # Events of one choice.
 
@@ -216,7 +219,7 @@ class Collector:
         return choice
 
     def _open(self, event: events.PartStart) -> None:
-        self._choice(event.choice).parts[event.index] = PartState(event.part, event.place)
+        self._choice(event.choice).parts[event.index] = PartState(event.part, event.position)
 
     def _append(self, event: events.Delta) -> None:
         choice = self._choices[event.choice]
@@ -310,7 +313,7 @@ def _changed_fields(part: PartState, whole: ir.Part) -> dict[str, str]:
 
 def _whole(index: int, choice: _Choice, src: str) -> ir.Choice:
     parts = [
-        choice.parts[number].whole() for number in sorted(choice.parts, key=lambda number: (choice.parts[number].place, number))
+        choice.parts[number].whole() for number in sorted(choice.parts, key=lambda number: (choice.parts[number].position, number))
     ]
     return ir.Choice(
         parts=_with_citations(parts, choice.cited) if choice.cited else parts,
@@ -325,15 +328,15 @@ def _whole(index: int, choice: _Choice, src: str) -> ir.Choice:
 
 def _with_citations(parts: list[ir.Part], citations: list[ir.Citation]) -> list[ir.Part]:
     """Add each citation to the text in which its span begins. Without a span, or after all texts, it belongs to the last text."""
-    texts = [(at, part) for at, part in enumerate(parts) if isinstance(part, ir.Text)]
+    texts = [(index, part) for index, part in enumerate(parts) if isinstance(part, ir.Text)]
     ends = list(accumulate(len(text.text) for _, text in texts))
-    cited: dict[int, list[ir.Citation]] = {at: list(text.citations or ()) for at, text in texts}
+    cited: dict[int, list[ir.Citation]] = {index: list(text.citations or ()) for index, text in texts}
     for citation in citations:
-        place = len(texts) if citation.start is None else bisect_right(ends, citation.start)
-        cited[texts[min(place, len(texts) - 1)][0]].append(citation)
+        number = len(texts) if citation.start is None else bisect_right(ends, citation.start)
+        cited[texts[min(number, len(texts) - 1)][0]].append(citation)
     result = list(parts)
-    for at, text in texts:
-        result[at] = replace(text, citations=cited[at] or None)
+    for index, text in texts:
+        result[index] = replace(text, citations=cited[index] or None)
     return result
 
 

@@ -195,8 +195,8 @@ def _decode_details(raw: list[JsonObject], src: str, *, is_piece: bool) -> list[
     # ``_encode_details`` splits a text and its encrypted token into two details with one id, and clients send both back.
     last_id: str | None = None
     for index, detail in enumerate(raw):
-        place = detail_index(detail) if is_piece else None
-        part = _decode_detail(detail, f"{src}/{index if place is None else place}")
+        detail_number = detail_index(detail) if is_piece else None
+        part = _decode_detail(detail, f"{src}/{index if detail_number is None else detail_number}")
         last = parts[-1] if parts and part.id and part.id == last_id else None
         if last is not None and last.signature is None:
             _merge_detail(last, part)
@@ -343,9 +343,9 @@ def decode_extra_content(raw: JsonObject, src: str) -> tuple[ir.Signature | None
     # Google documents placeholders for calls of other models (Gemini API, Thought signatures). They are no tokens.
     if not token or not known or is_placeholder(token):
         return None, extra
-    place = f"{src}/extra_content/{key}/thought_signature"
+    token_src = f"{src}/extra_content/{key}/thought_signature"
     slot = key if key != _SLOTS[0] else None
-    return decode_token(token, _GOOGLE, "thought", place, None, "chat_completions", slot), extra
+    return decode_token(token, _GOOGLE, "thought", token_src, None, "chat_completions", slot), extra
 
 
 def encode_extra_content(token: str, key: str | None = None) -> JsonObject:

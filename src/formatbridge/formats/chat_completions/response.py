@@ -157,14 +157,14 @@ def decode_answer(raw: JsonObject, src: str, answer_id: str, position: int) -> t
     return parts, merge_extra(read_extra(raw, _KNOWN), unread, uncited)
 
 
-def encode_answer(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger, options: Options) -> JsonObject:
-    """Encode the message of a choice. ``at``: its pointer in the encoded response, for additions."""
+def encode_answer(parts: list[ir.Part], pointer: str, answer_id: str, losses: Ledger, options: Options) -> JsonObject:
+    """Encode the message of a choice. ``pointer``: its pointer in the encoded response, for additions."""
     if len(parts) > 1:
         note_order(parts, losses, carry=options.carry_reasoning)
         if options.carry_reasoning:
             _note_moved_tokens(parts, losses)
         _note_moved_media(parts, losses)
-    return _encode_parts(parts, at, answer_id, losses, options)
+    return _encode_parts(parts, pointer, answer_id, losses, options)
 
 
 def _note_moved_tokens(parts: list[ir.Part], losses: Ledger) -> None:
@@ -188,7 +188,7 @@ def _note_moved_tokens(parts: list[ir.Part], losses: Ledger) -> None:
         seen_visible = seen_visible or isinstance(part, ir.Text | ir.Refusal | ir.Media)
 
 
-def _encode_parts(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger, options: Options) -> JsonObject:
+def _encode_parts(parts: list[ir.Part], pointer: str, answer_id: str, losses: Ledger, options: Options) -> JsonObject:
     """Encode the parts of a message."""
     message: JsonObject = {"role": "assistant", "content": None, "refusal": None}
     texts: list[str] = []
@@ -198,7 +198,7 @@ def _encode_parts(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger,
     for part in parts:
         if isinstance(part, ir.ToolCall):
             if part.has_generated_id:
-                losses.added(f"{at}/tool_calls/{len(calls)}/id", part.id)
+                losses.added(f"{pointer}/tool_calls/{len(calls)}/id", part.id)
             calls.append(encode_answer_call(part, losses, options))
         elif isinstance(part, ir.Media):
             _encode_media(part, message, audio_parts, losses, options)
@@ -211,7 +211,7 @@ def _encode_parts(parts: list[ir.Part], at: str, answer_id: str, losses: Ledger,
     if texts:
         message["content"] = "".join(texts)
     if audio_parts:
-        message["audio"] = _encode_audio(audio_parts, at, answer_id, losses)
+        message["audio"] = _encode_audio(audio_parts, pointer, answer_id, losses)
     return _add_other_fields(message, parts, calls, separators, losses, options)
 
 
@@ -303,7 +303,7 @@ def _encode_media(part: ir.Media, message: JsonObject, audio_parts: list[ir.Medi
         audio_parts.append(part)
 
 
-def _encode_audio(audio_parts: list[ir.Media], at: str, answer_id: str, losses: Ledger) -> JsonObject:
+def _encode_audio(audio_parts: list[ir.Media], pointer: str, answer_id: str, losses: Ledger) -> JsonObject:
     """Encode the audio of a message, which has only one. Raw samples are joined, and other audio after the first is dropped."""
     joiner, transcript = AudioJoiner(), ""
     pieces: list[str] = []
@@ -323,10 +323,10 @@ def _encode_audio(audio_parts: list[ir.Media], at: str, answer_id: str, losses: 
         transcript += part.transcript or ""
     return {
         # All four fields are required (official SDK, ``ChatCompletionAudio``).
-        "id": audio_parts[0].id or losses.added(f"{at}/audio/id", f"audio_{answer_id}"),
+        "id": audio_parts[0].id or losses.added(f"{pointer}/audio/id", f"audio_{answer_id}"),
         "data": "".join([*pieces, joiner.remaining()]),
-        "expires_at": losses.added(f"{at}/audio/expires_at", 0),
-        "transcript": transcript or losses.added(f"{at}/audio/transcript", ""),
+        "expires_at": losses.added(f"{pointer}/audio/expires_at", 0),
+        "transcript": transcript or losses.added(f"{pointer}/audio/transcript", ""),
     }
 
 
@@ -385,10 +385,10 @@ def decode_finish(raw: JsonObject, parts: list[ir.Part], src: str) -> ir.Finish:
     )
 
 
-def encode_finish(finish: ir.Finish | None, has_calls: bool, has_refusal: bool, at: str, losses: Ledger) -> str:
-    """Encode a finish reason. It is ``tool_calls`` only if the message has calls. ``at``: the pointer of the encoded choice."""
+def encode_finish(finish: ir.Finish | None, has_calls: bool, has_refusal: bool, pointer: str, losses: Ledger) -> str:
+    """Encode a finish reason. It is ``tool_calls`` only if the message has calls. ``pointer``: the pointer of the encoded choice."""
     if finish is None:
-        return str(losses.added(f"{at}/finish_reason", "tool_calls" if has_calls else "stop"))
+        return str(losses.added(f"{pointer}/finish_reason", "tool_calls" if has_calls else "stop"))
     value, is_exact = _VALUE_OF_FINISH[finish.reason]
     if finish.reason == "refusal" and has_refusal:
         value = "stop"
@@ -399,7 +399,7 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, has_refusal: bool, 
         value, is_exact = "stop", False
     note_finish(finish, value, is_exact, losses)
     drop_unheld_in_answer(finish, losses)
-    return value if finish.raw is not None else str(losses.added(f"{at}/finish_reason", value))
+    return value if finish.raw is not None else str(losses.added(f"{pointer}/finish_reason", value))
 
 
 def mark_unfinished(body: JsonObject) -> JsonObject:
@@ -411,9 +411,9 @@ def mark_unfinished(body: JsonObject) -> JsonObject:
 
 def _decode_logprobs(raw: JsonObject, choice: ir.Choice) -> None:
     """Decode the log probabilities of a choice."""
-    at = f"{choice.src}/logprobs"
-    choice.logprobs = decode_tokens(raw.get("content") or (), f"{at}/content") or None
-    choice.refusal_logprobs = decode_tokens(raw.get("refusal") or (), f"{at}/refusal") or None
+    src = f"{choice.src}/logprobs"
+    choice.logprobs = decode_tokens(raw.get("content") or (), f"{src}/content") or None
+    choice.refusal_logprobs = decode_tokens(raw.get("refusal") or (), f"{src}/refusal") or None
     choice.extra = merge_extra(choice.extra, read_extra(raw, LOGPROBS, "logprobs/"))
 
 

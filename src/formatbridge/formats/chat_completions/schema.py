@@ -51,8 +51,8 @@ def encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
         return {"response_format": {"type": "json_object"}}
     note_root(format, losses)
     # ``name`` is required (official SDK, ``ResponseFormatJSONSchema``). No other format has a name.
-    place = "/response_format/json_schema/name"
-    schema: JsonObject = {"name": format.name or losses.added(place, "response")}
+    pointer = "/response_format/json_schema/name"
+    schema: JsonObject = {"name": format.name or losses.added(pointer, "response")}
     if format.description is not None:
         schema["description"] = format.description
     if format.schema is not None:

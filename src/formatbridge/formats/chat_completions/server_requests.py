@@ -68,8 +68,10 @@ def _adapt_message(message: JsonObject, index: int, rules: DialectRules, losses:
         others = [part for part in content or () if part.get("type") != "thinking"]
         message = message | {"content": others or (None if message.get("tool_calls") else "")}
     if history == "required" and not text and message.get("tool_calls"):
-        path = f"/messages/{index}/reasoning_content"
-        return message | {"reasoning_content": losses.added(path, " ", f"{rules.server} requires it in messages with tool calls")}
+        pointer = f"/messages/{index}/reasoning_content"
+        return message | {
+            "reasoning_content": losses.added(pointer, " ", f"{rules.server} requires it in messages with tool calls")
+        }
     is_repeated = not any(map(message.get, TEXT_FIELDS)) and not thinking
     if not message.get(field) and message.get(other) == text:
         message = {key: value for key, value in message.items() if key != other}
@@ -155,18 +157,20 @@ def _with_missing_messages(body: JsonObject, rules: DialectRules, losses: Ledger
     complete: list[JsonObject] = []
     for message in body["messages"]:
         if complete and complete[-1].get("role") == "tool" and message.get("role") in ("user", "system"):
-            at, between = len(complete), {"role": "assistant", "content": _ACKNOWLEDGEMENT}
-            losses.translate_additions(partial(_pointer_after_insertion, at=at))
-            losses.added(f"/messages/{at}", between, f"{rules.server} requires it between a tool result and a message of the user")
+            index, between = len(complete), {"role": "assistant", "content": _ACKNOWLEDGEMENT}
+            losses.translate_additions(partial(_pointer_after_insertion, index=index))
+            losses.added(
+                f"/messages/{index}", between, f"{rules.server} requires it between a tool result and a message of the user"
+            )
             complete.append(between)
         complete.append(message)
     return body if len(complete) == len(body["messages"]) else body | {"messages": complete}
 
 
-def _pointer_after_insertion(pointer: str, at: int, count: int = 1) -> str:
-    """Translate a pointer to that after messages have been inserted before the message with the index ``at``; -1 is a removal."""
+def _pointer_after_insertion(pointer: str, index: int, count: int = 1) -> str:
+    """Translate a pointer to that after messages have been inserted before the message at ``index``; -1 is a removal."""
     steps = pointer.split("/")
-    if steps[1] == "messages" and len(steps) > 2 and int(steps[2]) >= at:
+    if steps[1] == "messages" and len(steps) > 2 and int(steps[2]) >= index:
         steps[2] = str(int(steps[2]) + count)
     return "/".join(steps)
 
@@ -178,7 +182,7 @@ def _without_empty_answers(messages: list[JsonObject], losses: Ledger) -> list[J
         if message["role"] != "assistant" or message.get("content") or message.get("tool_calls"):
             kept.append(message)
         else:
-            losses.translate_additions(partial(_pointer_after_insertion, at=len(kept) + 1, count=-1))
+            losses.translate_additions(partial(_pointer_after_insertion, index=len(kept) + 1, count=-1))
     return kept
 
 
@@ -234,12 +238,12 @@ def _parts_of(message: JsonObject) -> list[Any]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
-def _without_unread_fields(message: JsonObject, src: str, rules: DialectRules, losses: Ledger) -> JsonObject:
+def _without_unread_fields(message: JsonObject, pointer: str, rules: DialectRules, losses: Ledger) -> JsonObject:
     """Return a message without the fields that the server rejects in its role."""
     unread = [key for key in message if f"{message.get('role')}.{key}" in rules.rejects_in_messages]
     for key in unread:
         if message[key] is not None and (key != "refusal" or rules.accepts_refusals):  # a refusal has become a text
-            losses.dropped_at(f"{src}/{escape(key)}", "rejected_by_server", severity="info" if key == "name" else "lossy")
+            losses.dropped_at(f"{pointer}/{escape(key)}", "rejected_by_server", severity="info" if key == "name" else "lossy")
     return {key: value for key, value in message.items() if key not in unread} if unread else message
 
 

@@ -94,8 +94,8 @@ class StreamDecoder:
 
     def _find_error(self, raw: JsonObject) -> JsonObject | str | None:
         """Return the error in a chunk. An error of one of several choices ends only that one; most chunks have one choice."""
-        failure, at = find_error(raw)
-        if failure and at and self._choices.keys() - {raw["choices"][0].get("index") or 0}:
+        failure, pointer = find_error(raw)
+        if failure and pointer and self._choices.keys() - {raw["choices"][0].get("index") or 0}:
             return None
         return failure
 
@@ -180,13 +180,13 @@ class StreamDecoder:
         choice = self._choices.get(index)
         if choice is None:
             choice = self._choices[index] = Choice(self._numbers.next(index))
-        place = "message" if raw.get("delta") is None else "delta"  # some servers send the whole message in one event
-        delta = raw.get(place) or {}
+        message_key = "message" if raw.get("delta") is None else "delta"  # some servers send the whole message in one event
+        delta = raw.get(message_key) or {}
         logprobs = raw.get("logprobs")
         if logprobs and logprobs.get("content") and delta.get("content") and delta.get("refusal"):
             # The tokens of the text must precede the refusal, which closes the text.
             first = {key: value for key, value in delta.items() if key in _BEFORE_REFUSAL}
-            self._feed_choice({"index": index, place: first, "logprobs": {"content": logprobs["content"]}}, out)
+            self._feed_choice({"index": index, message_key: first, "logprobs": {"content": logprobs["content"]}}, out)
             delta, logprobs = ({key: value for key, value in whole.items() if key not in first} for whole in (delta, logprobs))
         if delta and self._feed_text(choice, delta, out):
             if logprobs and (delta.get("content") or delta.get("refusal")):
@@ -196,7 +196,7 @@ class StreamDecoder:
         if logprobs:
             self._feed_logprobs(choice, logprobs, out)
         if not (_CHOICE.issuperset(raw) and _DELTA.issuperset(delta)):
-            self._keep_unknown(choice, raw, delta, place, count)
+            self._keep_unknown(choice, raw, delta, message_key, count)
         if raw.get("stop_reason") is not None:
             choice.stop = raw["stop_reason"]
         # An empty text is no finish reason. Of two reasons the last one is valid (fixture finish_empty).
@@ -204,11 +204,13 @@ class StreamDecoder:
             choice.finish = raw["finish_reason"]
             self._close_text(choice, out)
 
-    def _keep_unknown(self, choice: Choice, raw: JsonObject, delta: JsonObject, place: str, count: int) -> None:
+    def _keep_unknown(self, choice: Choice, raw: JsonObject, delta: JsonObject, message_key: str, count: int) -> None:
         """Keep the unmodelled fields of a choice and its delta, including those next to a signature."""
         outer = None if SIGNATURE_FIELDS.isdisjoint(delta) else decode_message_signature(delta, [], "")
         outer = outer and {f"message/{name}": value for name, value in outer.items()}
-        fields = merge_extra(read_extra(delta, _DELTA | SIGNATURE_FIELDS, "message/"), outer, read_extra(raw, _CHOICE | {place}))
+        fields = merge_extra(
+            read_extra(delta, _DELTA | SIGNATURE_FIELDS, "message/"), outer, read_extra(raw, _CHOICE | {message_key})
+        )
         choice.unknown.take(fields, count)
         self.has_unknown_fields = self.has_unknown_fields or bool(fields)
 
@@ -300,17 +302,17 @@ class StreamDecoder:
 
     def _feed_logprobs(self, choice: Choice, raw: JsonObject, out: list[events.Event]) -> None:
         """Emit the log probabilities of a text or a refusal, in the delta of their text if there is one."""
-        place = f"/choices/{choice.index}"
+        src = f"/choices/{choice.index}"
         for name, kind, part in (
-            ("content", "text", ir.Text("", f"{place}/message/content")),
-            ("refusal", "refusal", ir.Refusal(text="", src=f"{place}/message/refusal")),
+            ("content", "text", ir.Text("", f"{src}/message/content")),
+            ("refusal", "refusal", ir.Refusal(text="", src=f"{src}/message/refusal")),
         ):
             if not raw.get(name):
                 continue
             # Servers send log probabilities with the text, or alone in an empty delta (fixture logprobs_empty_delta).
             number = choice.part_of_logprobs(kind)
             number = choice.switch_to(kind, part, out) if number is None else number
-            tokens = decode_tokens(raw[name], f"{place}/logprobs/{name}", choice.logprob_counts.get(name, 0))
+            tokens = decode_tokens(raw[name], f"{src}/logprobs/{name}", choice.logprob_counts.get(name, 0))
             choice.logprob_counts[name] = choice.logprob_counts.get(name, 0) + len(tokens)
             last = out[-1] if out else None
             if isinstance(last, events.Delta) and last.index == number:

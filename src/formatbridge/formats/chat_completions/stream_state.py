@@ -155,9 +155,9 @@ class StreamedCalls:
     def keep_changed_names(self, raw: JsonObject, slot: int, call: CallState) -> None:
         """Keep an id or a name of a piece that differs from the first one."""
         kind = kind_of_call(raw)
-        for place, new, known in (("id", raw.get("id"), call.id), (f"{kind}/name", _name_of(raw), call.name)):
+        for pointer, new, known in (("id", raw.get("id"), call.id), (f"{kind}/name", _name_of(raw), call.name)):
             if new and known and new != known:
-                self.unknown[slot] = self.unknown.get(slot, {}) | {place: new}
+                self.unknown[slot] = self.unknown.get(slot, {}) | {pointer: new}
 
 
 def _begins_next_call(raw: JsonObject, call: CallState) -> bool:
@@ -320,8 +320,8 @@ class Choice:
 
     def keep_item_extra(self, src: str, extra: JsonObject) -> None:
         """Keep fields of an item that is no separate part, under its number."""
-        place = src.removeprefix(f"/choices/{self.index}/")
-        self.extra = extend_extra(self.extra, {f"{place}/{name}": value for name, value in extra.items()})
+        pointer = src.removeprefix(f"/choices/{self.index}/")
+        self.extra = extend_extra(self.extra, {f"{pointer}/{name}": value for name, value in extra.items()})
 
     @property
     def open_reasoning(self) -> int | None:
@@ -369,7 +369,7 @@ class Choice:
                 parts.append(replace(call, arguments="".join(state.pieces), extra=extra))
         if self.pending_signature is not None:
             parts.append(ir.Text("", self.pending_signature.src, signature=self.pending_signature))
-        out: list[events.Event] = [events.PartUpdate(self.index, at, extra=extra) for at, extra in extras.items() if extra]
+        out: list[events.Event] = [events.PartUpdate(self.index, index, extra=extra) for index, extra in extras.items() if extra]
         for number, part in enumerate(parts, len(self.parts)):
             out += unfold(self.index, number, part)[:-1]
         return out

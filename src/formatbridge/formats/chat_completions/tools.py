@@ -64,12 +64,12 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
     return ({"tools": encoded} if encoded else {}) | search
 
 
-def decode_function(raw: JsonObject, src: str, at: str, outer: JsonObject | None) -> ir.FunctionTool:
+def decode_function(raw: JsonObject, src: str, prefix: str, outer: JsonObject | None) -> ir.FunctionTool:
     """Decode the function of a tool, or of the deprecated field ``functions``.
 
-    ``at``: its pointer in the tool, with a slash; ``outer``: the unmodelled fields of the tool.
+    ``prefix``: its pointer in the tool, with a slash; ``outer``: the unmodelled fields of the tool.
     """
-    extra = outer if raw.keys() <= _FUNCTION else merge_extra(outer, read_extra(raw, _FUNCTION, at))
+    extra = outer if raw.keys() <= _FUNCTION else merge_extra(outer, read_extra(raw, _FUNCTION, prefix))
     return ir.FunctionTool(raw["name"], raw.get("description"), raw.get("parameters"), raw.get("strict") or False, src, extra)
 
 
@@ -197,7 +197,7 @@ def _unaffected_tools(tools: list[ir.Tool]) -> list[str]:
     return [server_tool_name(tool) for tool in tools if isinstance(tool, ir.HostedTool) and tool.family == "web_search"]
 
 
-def _decode_chosen(raw: JsonObject, at: str) -> tuple[str | None, JsonObject | None]:
+def _decode_chosen(raw: JsonObject, prefix: str) -> tuple[str | None, JsonObject | None]:
     """Decode a chosen tool: its name, or None if it is no function or custom tool, and its unmodelled fields.
 
     The name may be next to the type, as in the deprecated ``function_call``.
@@ -206,9 +206,9 @@ def _decode_chosen(raw: JsonObject, at: str) -> tuple[str | None, JsonObject | N
     inner = raw if kind is None else raw[kind]
     name = inner.get("name") if raw.get("type") in ("function", "custom", None) else None
     if not isinstance(name, str) or not name:
-        return None, read_extra(raw, frozenset({"type"}), at)
+        return None, read_extra(raw, frozenset({"type"}), prefix)
     return name, merge_extra(
-        read_extra(raw, {"type", kind or "name"}, at), read_extra(inner, _NAME, f"{at}{kind}/") if kind else None
+        read_extra(raw, {"type", kind or "name"}, prefix), read_extra(inner, _NAME, f"{prefix}{kind}/") if kind else None
     )
 
 

@@ -28,34 +28,34 @@ def _decode_batch_line(raw: JsonObject) -> BatchItem | None:
     """Decode a line of a request file or of a result file. A result of Vertex AI repeats its request."""
     response, error, status = raw.get("response"), raw.get("error"), raw.get("status")
     if response or (response is not None and not error and not status):
-        return BatchItem(kind="response", at="/response", body=response)
+        return BatchItem(kind="response", pointer="/response", body=response)
     if isinstance(error, dict):
         return _decode_failure(error, "/error")
     if isinstance(status, dict) and status:
         return _decode_failure(status, "/status")
     if isinstance(status, str) and status:  # Vertex AI
-        return BatchItem(kind="unprocessed", at="/status", message=status, message_at="/status")
-    return BatchItem(kind="request", at="/request", body=raw["request"]) if "request" in raw else None
+        return BatchItem(kind="unprocessed", pointer="/status", message=status, message_pointer="/status")
+    return BatchItem(kind="request", pointer="/request", body=raw["request"]) if "request" in raw else None
 
 
-def _decode_failure(error: JsonObject, at: str) -> BatchItem:
+def _decode_failure(error: JsonObject, pointer: str) -> BatchItem:
     """Decode an error. One with a code of cancellation or of a deadline means that the request was not processed."""
     code, message = error.get("code"), error.get("message")
     number = code if type(code) is int else 0
     if number in _REASONS and not error.get("details"):
         reason = _REASONS[number]
-        status = {f"{at}/status"} if error.get("status") == _STATUSES[reason] else set()
+        status = {f"{pointer}/status"} if error.get("status") == _STATUSES[reason] else set()
         return BatchItem(
             kind="unprocessed",
-            at=f"{at}/message",
+            pointer=f"{pointer}/message",
             reason=reason,
             message=message if isinstance(message, str) else "",
-            message_at=f"{at}/message",
-            known=frozenset({f"{at}/code"} | status),
+            message_pointer=f"{pointer}/message",
+            known=frozenset({f"{pointer}/code"} | status),
         )
     http_status = number if 400 <= number <= 599 else _HTTP_STATUSES.get(number, 500)
     body: JsonObject = {"error": error | {"code": http_status}}
-    return BatchItem(kind="error", at=at, body=body, outer="/error", status=http_status, status_at=f"{at}/code")
+    return BatchItem(kind="error", pointer=pointer, body=body, outer="/error", status=http_status, status_pointer=f"{pointer}/code")
 
 
 def _encode_batch_request(id: str, body: JsonObject) -> JsonObject:
@@ -85,8 +85,8 @@ BATCH = BatchLayout(
     write_response=_encode_batch_response,
     write_error=_encode_batch_error,
     write_unprocessed=_encode_batch_unprocessed,
-    request_at="/request",
-    response_at="/response",
-    error_at="",  # the line has the member "error" of the error body
+    request_pointer="/request",
+    response_pointer="/response",
+    error_pointer="",  # the line has the member "error" of the error body
 )
 """The layout of the lines."""

@@ -132,16 +132,18 @@ def _decode_grounding(raw: JsonObject, src: str, visible: str, unread: JsonObjec
     offsets = _code_point_offsets(visible, (segment.get(key) or 0 for segment in segments for key in ("startIndex", "endIndex")))
     cited: set[int] = set()
     for index, (support, segment) in enumerate(zip(supports, segments, strict=True)):
-        at = f"groundingMetadata/groundingSupports/{index}"
+        pointer = f"groundingMetadata/groundingSupports/{index}"
         start, end = offsets[segment.get("startIndex") or 0], offsets[segment.get("endIndex") or 0]
         indices = enumerate(support.get("groundingChunkIndices") or ())
         known = [(position, number) for position, number in indices if 0 <= number < len(chunks)]
         # A support without a chunk has a span and no source, so it cites nothing.
         if not known:
-            unread[at] = support
+            unread[pointer] = support
             continue
-        unread |= merge_extra(read_extra(support, _SUPPORT, f"{at}/"), _unread_segment(segment, visible[start:end], at)) or {}
-        unread |= _unread_indices(support, len(chunks), at)
+        unread |= (
+            merge_extra(read_extra(support, _SUPPORT, f"{pointer}/"), _unread_segment(segment, visible[start:end], pointer)) or {}
+        )
+        unread |= _unread_indices(support, len(chunks), pointer)
         for position, number in known:
             cited.add(number)
             citation = _decode_chunk(chunks[number], f"{src}/groundingChunks/{number}")
@@ -158,17 +160,17 @@ def _decode_grounding(raw: JsonObject, src: str, visible: str, unread: JsonObjec
             yield _decode_chunk(chunk, f"{src}/groundingChunks/{number}")
 
 
-def _unread_segment(segment: JsonObject, cited: str, at: str) -> JsonObject | None:
+def _unread_segment(segment: JsonObject, cited: str, pointer: str) -> JsonObject | None:
     """Return the unread fields of a segment. Its text is unread only if it differs from the cited text."""
     # ``partIndex`` 0 is its default. The vendor documents it, but in recorded traffic offsets count from the first text.
     known = {"startIndex", "endIndex"} | ({"text"} if segment.get("text") == cited else set())
-    return read_extra(segment, known if segment.get("partIndex") else known | {"partIndex"}, f"{at}/segment/")
+    return read_extra(segment, known if segment.get("partIndex") else known | {"partIndex"}, f"{pointer}/segment/")
 
 
-def _unread_indices(support: JsonObject, count: int, at: str) -> JsonObject:
+def _unread_indices(support: JsonObject, count: int, pointer: str) -> JsonObject:
     """Return the chunk indices of a support that are out of range, by pointer."""
     return {
-        f"{at}/groundingChunkIndices/{position}": number
+        f"{pointer}/groundingChunkIndices/{position}": number
         for position, number in enumerate(support["groundingChunkIndices"])
         if not 0 <= number < count
     }

@@ -69,8 +69,8 @@ def decode_part(raw: JsonObject, src: str, code_id: Callable[[str | None], str])
     return _decode_without_data(raw, src)
 
 
-def encode_part(part: ir.Part, at: str, context: EncodeContext, losses: Ledger) -> list[JsonObject]:
-    """Encode a part that is neither a call nor a result, mostly as one part. ``at`` is its pointer in the target."""
+def encode_part(part: ir.Part, pointer: str, context: EncodeContext, losses: Ledger) -> list[JsonObject]:
+    """Encode a part that is neither a call nor a result, mostly as one part. ``pointer`` is its pointer in the target."""
     body: JsonObject | None = None
     match part:
         case ir.Reasoning():
@@ -80,7 +80,7 @@ def encode_part(part: ir.Part, at: str, context: EncodeContext, losses: Ledger) 
             drop(part, losses)
             body = _encode_text(part, losses, carry=context.carries)
         case ir.Media():
-            return _encode_media(part, at, context, losses)
+            return _encode_media(part, pointer, context, losses)
         case ir.Refusal():
             body = _encode_refusal(part, context, losses)
         case ir.Opaque() | ir.Hosted():
@@ -159,12 +159,12 @@ def _decode_media(raw: JsonObject, src: str) -> ir.Part:
     return _decode_media_fields(raw, src)
 
 
-def _encode_media(part: ir.Media, at: str, context: EncodeContext, losses: Ledger) -> list[JsonObject]:
+def _encode_media(part: ir.Media, pointer: str, context: EncodeContext, losses: Ledger) -> list[JsonObject]:
     """Encode media. In a response the transcript also becomes text, because clients show that."""
     if not context.is_answer and _is_rejected(part):
         losses.dropped(part, code="unsupported_media", severity="impossible")
         return []
-    body = _encode_media_part(part, at, losses, carry=context.carries)
+    body = _encode_media_part(part, pointer, losses, carry=context.carries)
     if body is None or not part.transcript:
         return [body] if body else []
     # In a response clients show texts only, so the transcript becomes one (fixture audio_out of chat_completions).
@@ -200,10 +200,10 @@ def _decode_media_fields(raw: JsonObject, src: str) -> ir.Media:
     # {"fileData": {"mimeType": "application/pdf", "fileUri": "https://generativelanguage.googleapis.com/v1beta/files/a"}}
     blob, file = raw.get("inlineData"), raw.get("fileData") or {}
     resolution, transcription = raw.get("mediaResolution") or {}, raw.get("audioTranscription") or {}
-    source, known, at = (file, _FILE, "fileData/") if blob is None else (blob, _BLOB, "inlineData/")
+    source, known, prefix = (file, _FILE, "fileData/") if blob is None else (blob, _BLOB, "inlineData/")
     extra = merge_extra(
         read_extra(raw, _MEDIA) if blob is None or not file else read_extra(raw, _MEDIA - {"fileData"}),
-        read_extra(source, known, at),
+        read_extra(source, known, prefix),
         read_extra(resolution, frozenset({"level"}), "mediaResolution/") if resolution else None,
         read_extra(transcription, frozenset({"text"}), "audioTranscription/") if transcription else None,
     )
@@ -217,14 +217,14 @@ def _decode_media_fields(raw: JsonObject, src: str) -> ir.Media:
     )
 
 
-def _encode_media_part(part: ir.Media, at: str, losses: Ledger, *, carry: bool) -> JsonObject | None:
-    """Encode media without the transcript; ``at`` is the pointer of the part in the target, for an added MIME type."""
+def _encode_media_part(part: ir.Media, pointer: str, losses: Ledger, *, carry: bool) -> JsonObject | None:
+    """Encode media without the transcript; ``pointer`` is the pointer of the part in the target, for an added MIME type."""
     # The id of a file is valid at the vendor where it was uploaded.
     if part.file_id is not None and part.vendor != "google":
         losses.dropped(part, code="foreign_id", severity="impossible")
         return None
     drop_unheld(part, losses)
-    body = _encode_source(part, at, losses)
+    body = _encode_source(part, pointer, losses)
     level = _encode_detail(part, losses)
     if level is not None:
         body["mediaResolution"] = {"level": level}
@@ -264,7 +264,7 @@ def _decode_source(
     )
 
 
-def _encode_source(part: ir.Media, at: str, losses: Ledger) -> JsonObject:
+def _encode_source(part: ir.Media, pointer: str, losses: Ledger) -> JsonObject:
     """Encode the source of media: inline data, or file data with a URI."""
     uri = part.file_id if part.file_id is not None else part.url
     field = "inlineData" if uri is None else "fileData"
@@ -272,7 +272,7 @@ def _encode_source(part: ir.Media, at: str, losses: Ledger) -> JsonObject:
     mime = (encode_mime(part, losses) if is_listed else part.mime) or guess_mime(uri or part.filename or "")
     # The server rejects an unknown type with "Unsupported MIME type" (agentjido/req_llm#442), so one is derived from the data.
     if mime is None:
-        mime = losses.added(f"{at}/{field}/mimeType", sniff_mime(part.data or "") or _MIMES[part.kind])
+        mime = losses.added(f"{pointer}/{field}/mimeType", sniff_mime(part.data or "") or _MIMES[part.kind])
     elif mime in _OTHER_NAMES:
         mime = _OTHER_NAMES[mime]
     source = {"mimeType": mime, "data": part.data or ""} if uri is None else {"fileUri": uri, "mimeType": mime}

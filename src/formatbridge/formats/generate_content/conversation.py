@@ -105,11 +105,11 @@ def encode_instruction(message: ir.Message, instructions: list[JsonObject], cont
         if isinstance(part, ir.Media):
             losses.dropped(part, code="unsupported_media", severity="impossible")
             continue
-        at = f"/systemInstruction/parts/{len(instructions)}"
+        pointer = f"/systemInstruction/parts/{len(instructions)}"
         if isinstance(part, ir.ToolCall | ir.ToolResult):
-            instructions += _encode_call_or_result(part, at, context, losses)
+            instructions += _encode_call_or_result(part, pointer, context, losses)
         else:
-            instructions += encode_part(part, at, context, losses)
+            instructions += encode_part(part, pointer, context, losses)
 
 
 def _is_results(parts: list[ir.Part]) -> bool:
@@ -128,13 +128,13 @@ def decode_parts(
     """Decode the parts of a content and append them to ``before``; an empty part is left out."""
     parts = [] if before is None else before
     for index, item in enumerate(items or ()):
-        at = f"{src}/parts/{index}"
+        part_src = f"{src}/parts/{index}"
         text = item.get("text")
         if text is not None:
             if len(item) == 1:  # only a text
-                parts.append(ir.Text(text, at))
+                parts.append(ir.Text(text, part_src))
                 continue
-            decoded = decode_part(item, at, calls.code_id)
+            decoded = decode_part(item, part_src, calls.code_id)
             assert isinstance(decoded, ir.Text | ir.Reasoning)
             # A tagged token of another format belongs to the reasoning before this part (``accepts_token``).
             if decoded.signature is not None:
@@ -146,21 +146,21 @@ def decode_parts(
             if decoded.extra or not (is_separate_token and _sign_reasoning(parts, decoded)):  # type: ignore[arg-type]  # is reasoning
                 parts.append(decoded)
         elif item.get("functionCall") is not None:
-            call = decode_call(item, at, calls)
+            call = decode_call(item, part_src, calls)
             if call.signature is not None:
                 _decode_carried(parts, call)
             parts.append(call)
         elif item.get("functionResponse") is not None:
-            parts.append(decode_result(item, at, calls))
+            parts.append(decode_result(item, part_src, calls))
         else:
-            part = decode_part(item, at, calls.code_id)
+            part = decode_part(item, part_src, calls.code_id)
             if part is not None:
                 parts.append(part)
     return parts
 
 
-def encode_parts(parts: list[ir.Part], encoded: list[JsonObject], at: str, context: EncodeContext, losses: Ledger) -> None:
-    """Append the parts of a message or a candidate to a list; ``at`` is the list's pointer in the target.
+def encode_parts(parts: list[ir.Part], encoded: list[JsonObject], pointer: str, context: EncodeContext, losses: Ledger) -> None:
+    """Append the parts of a message or a candidate to a list; ``pointer`` is the list's pointer in the target.
 
     A reasoning part that is only a token adds the token to the next part, or to the call that it names.
     """
@@ -173,12 +173,12 @@ def encode_parts(parts: list[ir.Part], encoded: list[JsonObject], at: str, conte
             encoded.append(encode_call(part, context, losses))
             continue
         if type(part) is ir.ToolResult and not tokens:
-            encoded.append(encode_result(part, f"{at}/{len(encoded)}", context, losses))
+            encoded.append(encode_result(part, f"{pointer}/{len(encoded)}", context, losses))
             continue
         if type(part) is ir.Reasoning and belongs_to_next(part):
             tokens += _encode_token_for_next(part, context, losses)
         elif type(part) is not ir.Reasoning or not _reserve_for_call(part, parts, reserved, context, losses):
-            encoded += _encode_other_part(part, encoded, f"{at}/{len(encoded)}", tokens, context, losses)
+            encoded += _encode_other_part(part, encoded, f"{pointer}/{len(encoded)}", tokens, context, losses)
             tokens.clear()
     # No part follows. The vendor itself sends a token on an empty text at the end (fixture reasoning_token_on_text).
     if tokens:
@@ -217,13 +217,13 @@ def _sign_reasoning(parts: list[ir.Part], token: ir.Reasoning) -> bool:
 
 
 def _encode_other_part(
-    part: ir.Part, before: list[JsonObject], at: str, tokens: list[JsonObject], context: EncodeContext, losses: Ledger
+    part: ir.Part, before: list[JsonObject], pointer: str, tokens: list[JsonObject], context: EncodeContext, losses: Ledger
 ) -> list[JsonObject]:
     """Encode a part that follows the encoded parts ``before``, and add the pending tokens to it."""
     encoded = (
-        _encode_call_or_result(part, at, context, losses)
+        _encode_call_or_result(part, pointer, context, losses)
         if type(part) is ir.ToolCall or type(part) is ir.ToolResult
-        else encode_part(part, at, context, losses)
+        else encode_part(part, pointer, context, losses)
     )
     _separate_token(part, encoded, before)
     if tokens:
@@ -299,11 +299,13 @@ def _encode_token_for_next(part: ir.Reasoning, context: EncodeContext, losses: L
     return [token] if token else []
 
 
-def _encode_call_or_result(part: ir.ToolCall | ir.ToolResult, at: str, context: EncodeContext, losses: Ledger) -> list[JsonObject]:
-    """Encode a call or a result as one part. ``at`` is its pointer in the target."""
+def _encode_call_or_result(
+    part: ir.ToolCall | ir.ToolResult, pointer: str, context: EncodeContext, losses: Ledger
+) -> list[JsonObject]:
+    """Encode a call or a result as one part. ``pointer`` is its pointer in the target."""
     if isinstance(part, ir.ToolResult):
-        return [encode_result(part, at, context, losses)]
+        return [encode_result(part, pointer, context, losses)]
     if part.has_generated_id:
         context.generated_ids.add(part.id)
-        losses.added(f"{at}/functionCall/id", part.id)
+        losses.added(f"{pointer}/functionCall/id", part.id)
     return [encode_call(part, context, losses)]

@@ -64,13 +64,13 @@ def encode_models(models: ir.ModelList, losses: Ledger) -> JsonObject:
     return body | ({"nextPageToken": models.next_page} if models.next_page else {})
 
 
-def _encode_model(model: ir.Model, at: str, losses: Ledger) -> JsonObject:
-    """Encode one model; ``at`` is its pointer in the target."""
+def _encode_model(model: ir.Model, pointer: str, losses: Ledger) -> JsonObject:
+    """Encode one model; ``pointer`` is its pointer in the target."""
     drop_unheld_in_answer(model, losses)
     methods = model.methods
     # Clients choose models by this list, and other formats have no counterpart. The two methods are those of this library.
     if methods is None:
-        methods = losses.added(f"{at}/supportedGenerationMethods", _METHODS)
+        methods = losses.added(f"{pointer}/supportedGenerationMethods", _METHODS)
     is_full = model.id.startswith(("models/", "tunedModels/", "publishers/"))
     fields = {
         "name": model.id if is_full else f"models/{model.id}",

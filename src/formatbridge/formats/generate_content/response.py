@@ -156,8 +156,8 @@ def decode_answer(content: JsonObject, src: str, response_id: str | None, number
     return decode_parts(content.get("parts"), src, ConversationCalls((content,), response_id, number))
 
 
-def encode_answer(choice: ir.Choice, kinds: Set[type[ir.Part]], at: str, losses: Ledger, options: Options) -> list[JsonObject]:
-    """Encode the parts of a candidate. ``kinds``: their types; ``at``: the pointer of the list in the target."""
+def encode_answer(choice: ir.Choice, kinds: Set[type[ir.Part]], pointer: str, losses: Ledger, options: Options) -> list[JsonObject]:
+    """Encode the parts of a candidate. ``kinds``: their types; ``pointer``: the pointer of the list in the target."""
     moved = _move_tokens(choice.parts) if ir.Reasoning in kinds and options.carry_reasoning else choice.parts
     context = EncodeContext(
         (),
@@ -168,7 +168,7 @@ def encode_answer(choice: ir.Choice, kinds: Set[type[ir.Part]], at: str, losses:
         refusal_severity=_refusal_severity(choice) if ir.Refusal in kinds else "lossy",
     )
     parts: list[JsonObject] = []
-    encode_parts(moved, parts, at, context, losses)
+    encode_parts(moved, parts, pointer, context, losses)
     return parts
 
 
@@ -307,10 +307,10 @@ def decode_blocked(feedback: JsonObject) -> ir.Finish:
     )
 
 
-def encode_finish(finish: ir.Finish | None, has_calls: bool, at: str, losses: Ledger) -> JsonObject:
-    """Encode a finish reason; ``at`` is the pointer of its candidate in the target."""
+def encode_finish(finish: ir.Finish | None, has_calls: bool, pointer: str, losses: Ledger) -> JsonObject:
+    """Encode a finish reason; ``pointer`` is the pointer of its candidate in the target."""
     if finish is None:
-        return {"finishReason": losses.added(f"{at}/finishReason", "STOP")}
+        return {"finishReason": losses.added(f"{pointer}/finishReason", "STOP")}
     value, is_exact = _VALUE_OF_FINISH[finish.reason]
     # The vendor ends a response with calls with STOP (recorded traffic).
     if has_calls and finish.reason in OVERRULED:
@@ -318,7 +318,7 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, at: str, losses: Le
     note_finish(finish, value, is_exact, losses)
     drop_unheld_in_answer(finish, losses)
     if finish.raw is None:
-        losses.added(f"{at}/finishReason", value)
+        losses.added(f"{pointer}/finishReason", value)
     return {"finishReason": value} if finish.message is None else {"finishReason": value, "finishMessage": finish.message}
 
 

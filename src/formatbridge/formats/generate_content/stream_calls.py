@@ -117,7 +117,7 @@ class PartialCalls:
 
     def unread(self, first: int) -> JsonObject:
         """Return the pending calls by pointer from their candidate; ``first``: the place of the next part."""
-        return {f"content/parts/{place}": call.pending_part() for place, call in enumerate(self._begun, first)}
+        return {f"content/parts/{index}": call.pending_part() for index, call in enumerate(self._begun, first)}
 
     def _open_of(self, raw: JsonObject) -> PartialCall | None:
         """Return the open call that a piece continues; the id may come after the name."""

@@ -225,9 +225,9 @@ class StreamDecoder:
             self._end_calls(choice, out)
         text = raw.get("text")
         if text is None:
-            at = choice.at
+            src = choice.next_src
             is_result = raw.get("functionResponse") is not None
-            part = decode_result(raw, at, choice.calls) if is_result else decode_part(raw, at, choice.calls.code_id)
+            part = decode_result(raw, src, choice.calls) if is_result else decode_part(raw, src, choice.calls.code_id)
             if part is not None:
                 self._add_whole_part(choice, part, out)
         elif _TEXT.issuperset(raw):
@@ -241,7 +241,7 @@ class StreamDecoder:
         Exception: the encoder puts a token of another format on a separate part if its text was sent before.
         """
         # {"text": "", "thought": true, "thoughtSignature": "ZmIx..."}: see ``_SendOrder`` for what such a part signs.
-        part = decode_part(raw, choice.at, choice.calls.code_id)
+        part = decode_part(raw, choice.next_src, choice.calls.code_id)
         assert isinstance(part, ir.Text | ir.Reasoning)
         if part.text and isinstance(part, ir.Text) and belongs_to_earlier_reasoning(part.signature):
             self._take_carried(choice, part, out)
@@ -299,7 +299,7 @@ class StreamDecoder:
             return choice.open[1]
         self._close_text(choice, out)
         number = choice.parts
-        out.append(events.PartStart(choice.index, number, kind("", choice.at)))
+        out.append(events.PartStart(choice.index, number, kind("", choice.next_src)))
         choice.parts += 1
         choice.open = (kind, number)
         if kind is ir.Text:
@@ -363,7 +363,7 @@ class StreamDecoder:
 
     def _add_call(self, choice: Choice, raw: JsonObject, out: list[events.Event]) -> None:
         """Emit one call."""
-        call = decode_call(raw, choice.at, choice.calls)
+        call = decode_call(raw, choice.next_src, choice.calls)
         choice.has_calls = True
         if belongs_to_earlier_reasoning(call.signature):
             self._take_carried(choice, call, out)

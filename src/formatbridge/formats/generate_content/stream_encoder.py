@@ -405,7 +405,7 @@ class StreamEncoder:
         # The vendor sends the grounding with the finish reason (recorded traffic).
         _cite_in_first_text(choice)
         if any(isinstance(part, ir.Text) and part.citations for part in choice.visible):
-            visible = [_with_text(part, choice.pieces.get(place)) for place, part in enumerate(choice.visible)]
+            visible = [_with_text(part, choice.pieces.get(index)) for index, part in enumerate(choice.visible)]
             grounding = encode_citations(visible, null_ledger())
             out |= {"groundingMetadata": grounding} if grounding else {}
         if choice.average is not None:
@@ -486,8 +486,8 @@ def _encode_parts(parts: list[ir.Part], choice: _Choice) -> list[JsonObject]:
 def _cite_in_first_text(choice: _Choice) -> None:
     """Add the citations that came after their texts to the first text; their spans show where they belong."""
     if choice.cited:
-        place, text = next((place, part) for place, part in enumerate(choice.visible) if isinstance(part, ir.Text))
-        choice.visible[place] = replace(text, citations=[*(text.citations or ()), *choice.cited])
+        index, text = next((index, part) for index, part in enumerate(choice.visible) if isinstance(part, ir.Text))
+        choice.visible[index] = replace(text, citations=[*(text.citations or ()), *choice.cited])
 
 
 def _with_text(part: ir.Part, pieces: list[str] | None) -> ir.Part:

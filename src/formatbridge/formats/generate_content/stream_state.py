@@ -53,15 +53,15 @@ class Choice:
         return [number for number in (self.before, latest) if number in self.texts and number is not None]
 
     @property
-    def place(self) -> int:
-        """The place of the next part in the body."""
-        # A token that became a separate part has no place, because the body has it on another part.
+    def next_index(self) -> int:
+        """The index of the next part in the body."""
+        # A token that became a separate part has no index, because the body has it on another part.
         return self.parts - self.token_parts
 
     @property
-    def at(self) -> str:
+    def next_src(self) -> str:
         """The pointer of the next part."""
-        return f"{self.src}/content/parts/{self.place}"
+        return f"{self.src}/content/parts/{self.next_index}"
 
     def cite(self, out: list[events.Event]) -> JsonObject | None:
         """Emit each citation with its text, or alone if that has closed; return the unread fields."""
@@ -88,8 +88,8 @@ class Choice:
             texts = self.open_texts
             number = texts[0] if texts else self.parts
             if not texts:
-                out.append(events.PartStart(self.index, number, ir.Text("", self.at)))
+                out.append(events.PartStart(self.index, number, ir.Text("", self.next_src)))
             out.append(events.Delta(self.index, number, "", [*self.tokens]))
-        if extra := merge_extra(extra, self.partial.unread(self.place) if self.partial else None):
+        if extra := merge_extra(extra, self.partial.unread(self.next_index) if self.partial else None):
             out.append(events.FieldsUpdate(extra, self.index))
         return out

@@ -123,7 +123,7 @@ def decode_result(raw: JsonObject, src: str, calls: ConversationCalls) -> ir.Too
     return decoded
 
 
-def encode_result(result: ir.ToolResult, at: str, context: EncodeContext, losses: Ledger) -> JsonObject:
+def encode_result(result: ir.ToolResult, pointer: str, context: EncodeContext, losses: Ledger) -> JsonObject:
     """Encode a tool result. A text with a JSON object is the response, other text its ``output`` or ``error``; media are separate parts."""
     drop_unheld(result, losses)
     name = result.name or context.name_of(result)
@@ -135,12 +135,12 @@ def encode_result(result: ir.ToolResult, at: str, context: EncodeContext, losses
     if type(first) is ir.Text and is_only_text(first):  # nothing to note
         text = first.text
     else:
-        texts, media = _encode_result_content(result.content, at, losses)
+        texts, media = _encode_result_content(result.content, pointer, losses)
         text = "\n".join(texts)
         if len(texts) > 1:
             losses.changed(result, "content", text, "flattened", severity="info")
     if result.has_generated_id or result.call_id in context.generated_ids:
-        losses.added(f"{at}/functionResponse/id", result.call_id)
+        losses.added(f"{pointer}/functionResponse/id", result.call_id)
     body: JsonObject = {"id": result.call_id, "name": name, "response": _encode_response_object(text, bool(result.is_error))}
     if media:
         body["parts"] = media
@@ -163,14 +163,14 @@ def _decode_content(result: JsonObject, src: str, decoded: ir.ToolResult) -> Non
         decoded.content += set_unknown_severity([part for part in returned if part is not None])
 
 
-def _encode_result_content(parts: list[ir.Part], at: str, losses: Ledger) -> tuple[list[str], list[JsonObject]]:
+def _encode_result_content(parts: list[ir.Part], pointer: str, losses: Ledger) -> tuple[list[str], list[JsonObject]]:
     """Encode the content of a result as texts and media. The media follow the texts, so a text after media is reported as moved."""
     # Gemini 3 accepts media in ``parts`` of the response (google-gemini/gemini-cli#17068); the text is the response itself.
     texts: list[str] = []
     media: list[JsonObject] = []
     context = EncodeContext()
     for part in parts:
-        for encoded in encode_part(part, f"{at}/functionResponse/parts/{len(media)}", context, losses):
+        for encoded in encode_part(part, f"{pointer}/functionResponse/parts/{len(media)}", context, losses):
             if "text" in encoded:
                 texts.append(encoded["text"])
                 if media:

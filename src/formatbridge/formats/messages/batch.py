@@ -18,17 +18,17 @@ def _decode_batch_line(raw: JsonObject) -> BatchItem | None:
     """Decode a member of ``requests``, or a result."""
     result = raw.get("result")
     if "params" in raw:
-        return BatchItem(kind="request", at="/params", body=raw["params"])
+        return BatchItem(kind="request", pointer="/params", body=raw["params"])
     if not isinstance(result, dict):
         return None
     known = frozenset({"/result/type"})
     match result.get("type"):
         case "succeeded":
-            return BatchItem(kind="response", at="/result/message", body=result.get("message"), known=known)
+            return BatchItem(kind="response", pointer="/result/message", body=result.get("message"), known=known)
         case "errored":
-            return BatchItem(kind="error", at="/result/error", body=result.get("error"), known=known)
+            return BatchItem(kind="error", pointer="/result/error", body=result.get("error"), known=known)
         case "canceled" | "expired" as reason:
-            return BatchItem(kind="unprocessed", at="/result/type", reason=reason)
+            return BatchItem(kind="unprocessed", pointer="/result/type", reason=reason)
         case _:
             return None
 
@@ -65,9 +65,9 @@ BATCH = BatchLayout(
     write_response=_encode_batch_response,
     write_error=_encode_batch_error,
     write_unprocessed=_encode_batch_unprocessed,
-    request_at="/params",
-    response_at="/result/message",
-    error_at="/result/error",
+    request_pointer="/params",
+    response_pointer="/result/message",
+    error_pointer="/result/error",
     has_status=False,
     # Source: Anthropic, API reference of message batches; the limit also in anthropics/anthropic-sdk-python#984.
     id_pattern=re.compile(r"[a-zA-Z0-9_-]{1,64}"),

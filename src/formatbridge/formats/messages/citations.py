@@ -56,7 +56,7 @@ def decode_citation(raw: JsonObject, src: str) -> ir.Citation:
     )
 
 
-def encode_citation(citation: ir.Citation, span: str, at: str, losses: Ledger) -> JsonObject:
+def encode_citation(citation: ir.Citation, span: str, pointer: str, losses: Ledger) -> JsonObject:
     """Encode a citation of a web page. ``span``: the text of its span, or empty if it is not to be repeated."""
     drop_unheld_in_answer(citation, losses)
     # All fields are required (official SDK, ``CitationsWebSearchResultLocation``). Only the server creates ``encrypted_index``.
@@ -65,7 +65,7 @@ def encode_citation(citation: ir.Citation, span: str, at: str, losses: Ledger) -
         "url": citation.url,
         "title": citation.title,
         "cited_text": citation.cited_text if citation.cited_text is not None else span,
-        "encrypted_index": losses.added(f"{at}/encrypted_index", ""),
+        "encrypted_index": losses.added(f"{pointer}/encrypted_index", ""),
     }
     losses.changed(citation, "", location, "weaker_form", severity="info")
     return location
@@ -93,10 +93,10 @@ def set_citation_spans(parts: list[ir.Part]) -> None:
             offset = end
 
 
-def encode_cited_text(part: ir.Text, offset: int, at: int, losses: Ledger) -> list[JsonObject]:
+def encode_cited_text(part: ir.Text, offset: int, first_index: int, losses: Ledger) -> list[JsonObject]:
     """Encode a text of a response as ``text`` blocks, split where a citation begins or ends.
 
-    ``offset``: the offset of the text in the visible text of the response. ``at``: the index of the first block.
+    ``offset``: the offset of the text in the visible text of the response. ``first_index``: the index of the first block.
     """
     length = len(part.text)
     spans = [
@@ -109,9 +109,9 @@ def encode_cited_text(part: ir.Text, offset: int, at: int, losses: Ledger) -> li
     for start, end, cited in pieces:
         block: JsonObject = {"type": "text", "text": part.text[start:end]}
         if cited:
-            citations_at = f"/content/{at + len(blocks)}/citations"
+            citations_pointer = f"/content/{first_index + len(blocks)}/citations"
             block["citations"] = [
-                encode_citation(citation, part.text[first:last] if may_copy else "", f"{citations_at}/{index}", losses)
+                encode_citation(citation, part.text[first:last] if may_copy else "", f"{citations_pointer}/{index}", losses)
                 for index, (first, last, citation) in enumerate(cited)
             ]
         blocks.append(block)

@@ -152,16 +152,16 @@ def decode_unknown(raw: JsonObject, src: str, text: str | None = None) -> ir.Opa
     return ir.Opaque(format="messages", raw=raw, label=label, text=text, severity=_SEVERITY.get(label, "lossy"), src=src)
 
 
-def _decode_as_text(raw: JsonObject, src: str, text: str, content: str | list[JsonObject] = "", at: str = "") -> ir.Opaque:
+def _decode_as_text(raw: JsonObject, src: str, text: str, content: str | list[JsonObject] = "", pointer: str = "") -> ir.Opaque:
     """Decode a block that text can replace as an opaque part, with its cache mark.
 
-    If the block has no cache mark, the last mark of the texts in its ``content`` counts. ``at``: the path of that content in the block.
+    If the block has no cache mark, the last mark of the texts in its ``content`` counts. ``pointer``: that of the content in the block.
     """
     part = decode_unknown(raw, src, text)
     part.cache = decode_cache(raw, src)
     for index, block in enumerate(content if part.cache is None and not isinstance(content, str) else ()):
         if block.get("type") == "text":
-            part.cache = decode_cache(block, f"{src}/{at}/{index}") or part.cache
+            part.cache = decode_cache(block, f"{src}/{pointer}/{index}") or part.cache
     return part
 
 

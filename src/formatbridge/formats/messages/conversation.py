@@ -420,8 +420,8 @@ class TurnEncoder:
     def _add_tools(self, tools: list[ir.Tool], blocks: list[JsonObject], first_index: int) -> None:
         """Add a ``tool_addition`` block for each tool. ``first_index``: the index of the first of the blocks in the content."""
         for tool in tools:
-            at = f"/messages/{len(self.turns)}/content/{first_index + len(blocks)}/tool/definition"
-            definition = encode_tool(tool, at, False, self._server_tools, self.mcp_servers, self._losses)
+            pointer = f"/messages/{len(self.turns)}/content/{first_index + len(blocks)}/tool/definition"
+            definition = encode_tool(tool, pointer, False, self._server_tools, self.mcp_servers, self._losses)
             if definition is not None:
                 blocks.append({"type": "tool_addition", "tool": {"type": "tool_definition", "definition": definition}})
 

@@ -143,10 +143,10 @@ def decode_server(raw: JsonObject, index: int, toolset: JsonObject, toolset_src:
         read_extra(raw, _SERVER), read_extra(older, {"enabled"} if is_off else {"enabled", "allowed_tools"}, "tool_configuration/")
     )
     if toolset_src:
-        path = toolset_src[1:]
-        unread |= read_extra(toolset, _TOOLSET, f"{path}/") or {}
-        unread |= read_extra(defaults, frozenset({"enabled", "defer_loading"}), f"{path}/default_config/") or {}
-        enabled, denied = _decode_switches(defaults, configs, f"{path}/configs", unread)
+        pointer = toolset_src[1:]
+        unread |= read_extra(toolset, _TOOLSET, f"{pointer}/") or {}
+        unread |= read_extra(defaults, frozenset({"enabled", "defer_loading"}), f"{pointer}/default_config/") or {}
+        enabled, denied = _decode_switches(defaults, configs, f"{pointer}/configs", unread)
         # Both places are set and disagree (fixture tools_mcp_listed_twice). A tool must be allowed in both.
         if allowed is not None and (denied or (enabled is not None and set(enabled) != set(allowed))):
             extra = merge_extra(extra, {"tool_configuration/allowed_tools": allowed, f"{toolset_src}/configs": configs})
@@ -174,7 +174,7 @@ def _allowed_by_both(allowed: list[str] | None, enabled: list[str] | None, denie
 
 
 def _decode_switches(
-    defaults: JsonObject, configs: JsonObject, path: str, unread: JsonObject
+    defaults: JsonObject, configs: JsonObject, pointer: str, unread: JsonObject
 ) -> tuple[list[str] | None, list[str]]:
     """Return the list of the only enabled tools, None if there is none, and the list of disabled tools.
 
@@ -188,7 +188,7 @@ def _decode_switches(
         if changes.get("enabled") is is_list:
             del changes["enabled"]
             names.append(name)
-        unread |= read_extra(changes, frozenset(), f"{path}/{escape(name)}/") or {}
+        unread |= read_extra(changes, frozenset(), f"{pointer}/{escape(name)}/") or {}
     return (names, []) if is_list else (None, names)
 
 

@@ -56,16 +56,16 @@ def _decode_model(raw: JsonObject, src: str) -> ir.Model:
     )
 
 
-def _encode_model(model: ir.Model, at: str, losses: Ledger) -> JsonObject:
+def _encode_model(model: ir.Model, pointer: str, losses: Ledger) -> JsonObject:
     drop_unheld_in_answer(model, losses)
     body: JsonObject = {
         "type": "model",
         "id": model.id,
-        "display_name": model.display_name or losses.added(f"{at}/display_name", model.id),
-        "created_at": losses.added(f"{at}/created_at", text_of(0))
+        "display_name": model.display_name or losses.added(f"{pointer}/display_name", model.id),
+        "created_at": losses.added(f"{pointer}/created_at", text_of(0))
         if model.created is None
         else encode_time(model, model.created, losses),
-        "lifecycle": model.lifecycle or losses.added(f"{at}/lifecycle", "active"),
+        "lifecycle": model.lifecycle or losses.added(f"{pointer}/lifecycle", "active"),
     }
     retires = model.retires
     if retires is not None and time_of(retires) is None:

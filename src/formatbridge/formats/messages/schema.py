@@ -38,33 +38,35 @@ _OF_OBJECTS, _OF_ARRAYS = frozenset({"properties", "additionalProperties"}), fro
 """Keywords that imply a type. ``required`` does not: with it alone, the closed object would have required keys but no properties."""
 _SAME_NAMES: Mapping[str, str] = {}
 _Work = list[tuple[Any, str, str, Any, Any, bool]]
-"""Subschemas to encode. The other fields are the path in the source and the pointer in the target, then the container of the result and
-the key in it. The last one is ``is_fragment``."""
+"""Subschemas to encode, each with its place below the source node, such as ``schema/properties/a``, and its pointer in the target; then
+the container of the result, the key in it, and ``is_fragment``."""
 
 
 def encode_schema(
     schema: JsonObject,
     node: ir.OutputFormat | ir.FunctionTool,
     field: str,
-    at: str,
+    pointer: str,
     losses: Ledger,
     names: Mapping[str, str] = _SAME_NAMES,
 ) -> JsonObject:
     """Encode a schema as the server enforces it.
 
-    ``node`` and ``field``: where it is in the source; ``at``: its pointer in the target. ``names``: the new names that its properties get
-    later; the pointers of additions have them already.
+    ``node`` and ``field``: where it is in the source; ``pointer``: its pointer in the target. ``names``: the new names that its
+    properties get later; the pointers of additions have them already.
     """
     holder: JsonObject = {}
-    work: _Work = [(schema, field, at, holder, "schema", False)]
+    work: _Work = [(schema, field, pointer, holder, "schema", False)]
     count = 0
     while work:
-        raw, path, at, container, key, is_fragment = work.pop()
+        raw, field, pointer, container, key, is_fragment = work.pop()
         count += 1
         if not isinstance(raw, dict) or count > MAX_NODES:
             container[key] = raw
         else:
-            container[key] = _Subschema(raw, path, at, node, losses, is_fragment, names if count == 1 else _SAME_NAMES).encode(work)
+            container[key] = _Subschema(
+                raw, field, pointer, node, losses, is_fragment, names if count == 1 else _SAME_NAMES
+            ).encode(work)
     encoded: JsonObject = holder["schema"]
     return encoded
 
@@ -75,14 +77,14 @@ class _Subschema:
     ``is_fragment``: a value must match this and other schemas at once, so an object without a type stays open here.
     """
 
-    __slots__ = ("at", "encoded", "is_fragment", "losses", "names", "node", "path", "unread")
+    __slots__ = ("encoded", "field", "is_fragment", "losses", "names", "node", "pointer", "unread")
 
     def __init__(
-        self, raw: JsonObject, path: str, at: str, node: Any, losses: Ledger, is_fragment: bool, names: Mapping[str, str]
+        self, raw: JsonObject, field: str, pointer: str, node: Any, losses: Ledger, is_fragment: bool, names: Mapping[str, str]
     ) -> None:
         self.unread, self.is_fragment = dict(raw), is_fragment
         self.encoded: JsonObject = {}
-        self.path, self.at, self.node, self.losses, self.names = path, at, node, losses, names
+        self.field, self.pointer, self.node, self.losses, self.names = field, pointer, node, losses, names
 
     def encode(self, work: _Work) -> JsonObject:
         """Return the schema object. Its subschemas are added to ``work``."""
@@ -92,7 +94,7 @@ class _Subschema:
         if "$ref" in self.unread:
             self.encoded["$ref"] = self.unread.pop("$ref")
             for name in self.unread:
-                self.losses.dropped(self.node, self._path_of(name), severity="info" if name in _LABELS else "lossy")
+                self.losses.dropped(self.node, self._field_of(name), severity="info" if name in _LABELS else "lossy")
             return self.encoded
         kinds = self._encode_type(work)
         self._copy("description", "title")
@@ -117,8 +119,8 @@ class _Subschema:
             work += [
                 (
                     item,
-                    f"{self._path_of(name)}/{escape(key)}",
-                    f"{self.at}/{name}/{escape(names.get(key, key))}",
+                    f"{self._field_of(name)}/{escape(key)}",
+                    f"{self.pointer}/{name}/{escape(names.get(key, key))}",
                     container,
                     key,
                     False,
@@ -167,7 +169,7 @@ class _Subschema:
         if not kinds:
             return None
         implied: str | list[str] = kinds[0] if len(kinds) == 1 else kinds
-        self.losses.added(f"{self.at}/type", implied)
+        self.losses.added(f"{self.pointer}/type", implied)
         return implied
 
     def _encode_literals(self) -> list[Any]:
@@ -188,31 +190,31 @@ class _Subschema:
         wire = "anyOf" if name == "oneOf" else name
         container = self.encoded[wire] = [None] * len(variants)
         if wire != name:
-            self.losses.changed(self.node, self._path_of(name), "anyOf")
+            self.losses.changed(self.node, self._field_of(name), "anyOf")
         work += [
-            (item, f"{self._path_of(name)}/{index}", f"{self.at}/{wire}/{index}", container, index, is_fragment)
+            (item, f"{self._field_of(name)}/{index}", f"{self.pointer}/{wire}/{index}", container, index, is_fragment)
             for index, item in enumerate(variants)
         ]
 
     def _encode_object(self, work: _Work) -> None:
         """Encode the keywords of an object. Objects are closed, so an open object without properties allows only ``{}`` in the target."""
         if "properties" not in self.unread and self.unread.get("additionalProperties") is None:
-            self.losses.changed(self.node, self.path, {"type": "object", "additionalProperties": False})
+            self.losses.changed(self.node, self.field, {"type": "object", "additionalProperties": False})
         self.unread.setdefault("properties", {})
         self._encode_map("properties", work, self.names)
         # "For 'object' type, 'additionalProperties' must be explicitly set to false" (BerriAI/litellm#35808).
         others = self.unread.pop("additionalProperties", None)
         if others is None:
-            self.losses.added(f"{self.at}/additionalProperties", False)
+            self.losses.added(f"{self.pointer}/additionalProperties", False)
         elif others is not False:
-            self.losses.changed(self.node, self._path_of("additionalProperties"), False)
+            self.losses.changed(self.node, self._field_of("additionalProperties"), False)
         self.encoded["additionalProperties"] = False
         self._copy("required")
 
     def _encode_array(self, work: _Work) -> None:
         # With prefixItems, items is the schema of the remaining items only.
         if isinstance(self.unread.get("items"), dict | bool) and "prefixItems" not in self.unread:
-            work.append((self.unread.pop("items"), self._path_of("items"), f"{self.at}/items", self.encoded, "items", False))
+            work.append((self.unread.pop("items"), self._field_of("items"), f"{self.pointer}/items", self.encoded, "items", False))
         # "minItems" of more than 1 is described only (``transform_schema``).
         if self.unread.get("minItems") in (0, 1):
             self._copy("minItems")
@@ -223,17 +225,17 @@ class _Subschema:
         lines = []
         for name, value in self.unread.items():
             if name in _LABELS:
-                self.losses.dropped(self.node, self._path_of(name), severity="info")
+                self.losses.dropped(self.node, self._field_of(name), severity="info")
                 continue
             lines.append(f"{name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}")
-            self.losses.changed(self.node, self._path_of(name), lines[-1], "schema_keyword")
+            self.losses.changed(self.node, self._field_of(name), lines[-1], "schema_keyword")
         if lines:
             description = self.encoded.get("description")
             keywords = "{" + ", ".join(lines) + "}"
             self.encoded["description"] = f"{description}\n\n{keywords}" if description else keywords
 
-    def _path_of(self, name: str) -> str:
-        return f"{self.path}/{escape(name)}"
+    def _field_of(self, name: str) -> str:
+        return f"{self.field}/{escape(name)}"
 
 
 def _with_type(variants: list[Any], kind: Any) -> tuple[list[Any], bool]:
@@ -343,8 +345,8 @@ def encode_json_mode(format: ir.OutputFormat, system: list[JsonObject], losses: 
     instruction = INSTRUCTION if format.schema is None else _INSTRUCTION_WITH_SCHEMA + dumps(format.schema).decode()
     losses.changed(format, "", instruction, "json_mode")
     block: JsonObject = {"type": "text", "text": instruction}
-    at, added = (f"/system/{len(system)}", block) if system else ("/system", instruction)
-    losses.added(at, added, REASONS["json_mode"])
+    pointer, added = (f"/system/{len(system)}", block) if system else ("/system", instruction)
+    losses.added(pointer, added, REASONS["json_mode"])
     return [*system, block]
 
 

@@ -140,15 +140,15 @@ def _decode_context_management(raw: JsonObject, settings: JsonObject, unread: Js
     """Decode the threshold of compaction. No other format has the other edits."""
     unread |= read_extra(raw, frozenset({"edits"}), "context_management/") or {}
     for index, edit in enumerate(raw.get("edits") or ()):
-        path = f"context_management/edits/{index}"
+        pointer = f"context_management/edits/{index}"
         # Responses has the same setting as ``compact_threshold``. The other edits of this format have no counterpart.
         trigger = (edit.get("trigger") or {}) if edit.get("type") == "compact_20260112" else None
         if trigger is None or "compact_at" in settings or trigger.get("type") not in (None, "input_tokens"):
-            unread[path] = edit
+            unread[pointer] = edit
             continue
         settings["compact_at"] = trigger.get("value")
-        unread |= read_extra(edit, frozenset({"type", "trigger"}), f"{path}/") or {}
-        unread |= read_extra(trigger, frozenset({"type", "value"}), f"{path}/trigger/") or {}
+        unread |= read_extra(edit, frozenset({"type", "trigger"}), f"{pointer}/") or {}
+        unread |= read_extra(trigger, frozenset({"type", "value"}), f"{pointer}/trigger/") or {}
 
 
 def _encode_top_k(request: ir.Request, top_k: float, losses: Ledger) -> int:

@@ -72,17 +72,17 @@ def server_tools_of(tools: list[ir.Tool]) -> set[str]:
 
 
 def encode_tool(
-    tool: ir.Tool, at: str, has_code: bool, known: set[str], servers: list[JsonObject], losses: Ledger
+    tool: ir.Tool, pointer: str, has_code: bool, known: set[str], servers: list[JsonObject], losses: Ledger
 ) -> JsonObject | None:
     """Encode the definition of a tool; None if this format has no such tool, or the request already has it.
 
-    ``at``: the pointer of the definition in the target. ``has_code``: the request has a server tool whose code may call functions.
+    ``pointer``: the pointer of the definition in the target. ``has_code``: the request has a server tool whose code may call functions.
     ``known``: the keys of the server tools that are already encoded; this function adds to them. ``servers``: receives the entries of
     ``mcp_servers``.
     """
     match tool:
         case ir.FunctionTool():
-            return encode_function(tool, at, has_code, losses)
+            return encode_function(tool, pointer, has_code, losses)
         case ir.HostedTool() | ir.McpServer() if server_tools_of([tool]) & known:
             # A second MCP server with the same name has other tools. A second search tool has the same effect as the first.
             losses.dropped(tool, code="too_many", severity="impossible" if isinstance(tool, ir.McpServer) else "lossy")
@@ -114,8 +114,8 @@ def decode_function(raw: JsonObject, src: str) -> ir.FunctionTool:
     return tool
 
 
-def encode_function(tool: ir.FunctionTool, at: str, has_code: bool, losses: Ledger) -> JsonObject:
-    """Encode a function. ``at`` and ``has_code`` are those of ``encode_tool``."""
+def encode_function(tool: ir.FunctionTool, pointer: str, has_code: bool, losses: Ledger) -> JsonObject:
+    """Encode a function. ``pointer`` and ``has_code`` are those of ``encode_tool``."""
     drop_unheld(tool, losses)
     if tool.strict and is_recursive(tool.parameters):
         losses.dropped(tool, "strict", "recursive_schema")
@@ -123,7 +123,7 @@ def encode_function(tool: ir.FunctionTool, at: str, has_code: bool, losses: Ledg
     definition: JsonObject = {"name": tool.name}
     if tool.description is not None:
         definition["description"] = tool.description
-    definition["input_schema"] = _encode_parameters(tool, at, losses)
+    definition["input_schema"] = _encode_parameters(tool, pointer, losses)
     if tool.strict:
         definition["strict"] = True
     if tool.defer_loading:
@@ -133,13 +133,13 @@ def encode_function(tool: ir.FunctionTool, at: str, has_code: bool, losses: Ledg
     return definition | encode_cache(tool.cache, losses) if tool.cache else definition
 
 
-def _encode_parameters(tool: ir.FunctionTool, at: str, losses: Ledger) -> JsonObject:
+def _encode_parameters(tool: ir.FunctionTool, pointer: str, losses: Ledger) -> JsonObject:
     """Encode the schema of a function's arguments. The server demands that its type is ``object``."""
     schema = tool.parameters
     if not schema:
         # ``input_schema`` is required (official SDK, ``ToolParam``). A strict schema must also close its objects.
         empty: JsonObject = {"type": "object", "properties": {}} | ({"additionalProperties": False} if tool.strict else {})
-        losses.added(f"{at}/input_schema", empty)
+        losses.added(f"{pointer}/input_schema", empty)
         return empty
     kind = schema.get("type")
     if kind not in (None, "object"):
@@ -148,12 +148,12 @@ def _encode_parameters(tool: ir.FunctionTool, at: str, losses: Ledger) -> JsonOb
         schema = schema | {"type": "object"}
     schema = fold_parameters(tool, schema, losses)
     if tool.strict:
-        schema = encode_schema(schema, tool, "parameters", f"{at}/input_schema", losses, tool.property_names or {})
+        schema = encode_schema(schema, tool, "parameters", f"{pointer}/input_schema", losses, tool.property_names or {})
     if tool.property_names:
         schema = rename_properties(schema, tool.property_names)
     if schema.get("type") == "object":
         return schema
-    losses.added(f"{at}/input_schema/type", "object")
+    losses.added(f"{pointer}/input_schema/type", "object")
     return {"type": "object"} | schema | {"type": "object"}
 
 

@@ -45,14 +45,14 @@ def item_type(raw: JsonObject) -> str:
 def decode_message(raw: JsonObject, src: str) -> ir.Message:
     """Decode a message of a role other than ``assistant``."""
     # {"type": "message", "role": "user", "content": "Hello"}, or a list of parts as its content
-    content, at = raw["content"], f"{src}/content"
+    content, content_src = raw["content"], f"{src}/content"
     parts: list[ir.Part]
     if type(content) is str:
-        parts = [ir.Text(content, at)]
+        parts = [ir.Text(content, content_src)]
     elif len(content) == 1 and len(content[0]) == 2 and content[0].get("type") == "input_text":  # a single text
-        parts = [ir.Text(content[0]["text"], f"{at}/0")]
+        parts = [ir.Text(content[0]["text"], f"{content_src}/0")]
     else:
-        parts = set_unknown_severity(decode_content(content, at))
+        parts = set_unknown_severity(decode_content(content, content_src))
     # Role and content are required: if the third key is the type, there are no other fields.
     extra = None if len(raw) == 3 and "type" in raw else read_extra(raw, mark_last_part(parts, raw, src, _MESSAGE))
     return ir.Message(raw["role"], parts, src, extra)
@@ -112,20 +112,20 @@ def decode_item(raw: JsonObject, kind: str, src: str, parts: list[ir.Part]) -> J
     return unread
 
 
-def _move_call_token(parts: list[ir.Part], at: int) -> JsonObject | None:
-    """Move a pending call token to the part at ``at``; before a part of a type without tokens, it gets an empty text.
+def _move_call_token(parts: list[ir.Part], index: int) -> JsonObject | None:
+    """Move a pending call token to the part at ``index``; before a part of a type without tokens, it gets an empty text.
 
     Return the unmodelled fields of a token that is no part any more, by pointer from the root.
     """
-    if at == len(parts) or not carries_call_token(parts[at - 1]):
+    if index == len(parts) or not carries_call_token(parts[index - 1]):
         return None
-    part = parts[at]
+    part = parts[index]
     # Reasoning has a token itself, a refusal has no field for one, and an opaque part is encoded unchanged.
     if isinstance(part, ir.Reasoning | ir.Refusal | ir.Opaque):
-        parts[at - 1] = token_as_text(parts[at - 1])
+        parts[index - 1] = token_as_text(parts[index - 1])
         return None
-    token = parts.pop(at - 1)
-    parts[at - 1] = replace(part, signature=token.signature)  # type: ignore[union-attr]  # only reasoning holds a pending token
+    token = parts.pop(index - 1)
+    parts[index - 1] = replace(part, signature=token.signature)  # type: ignore[union-attr]  # only reasoning holds a pending token
     return {f"{token.src}/{pointer}": value for pointer, value in token.extra.items()} if token.extra else None
 
 

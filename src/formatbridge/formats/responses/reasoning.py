@@ -118,15 +118,15 @@ def _join(parts: list[JsonObject]) -> str:
     return "\n\n".join(part["text"] for part in parts if isinstance(part.get("text"), str))
 
 
-def _unread_fields(parts: list[JsonObject], at: str) -> JsonObject | None:
+def _unread_fields(parts: list[JsonObject], field: str) -> JsonObject | None:
     """Return the unread fields of the parts of a list, by pointer; a part without a text is unread as a whole."""
     unread: JsonObject | None = None
     for index, part in enumerate(parts):
         if isinstance(part.get("text"), str):
             if not _PART.issuperset(part):
-                unread = extend_extra(unread, read_extra(part, _PART, f"{at}/{index}/"))
+                unread = extend_extra(unread, read_extra(part, _PART, f"{field}/{index}/"))
         else:
-            unread = extend_extra(unread, {f"{at}/{index}": part})
+            unread = extend_extra(unread, {f"{field}/{index}": part})
     return unread
 
 

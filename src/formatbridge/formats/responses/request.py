@@ -113,8 +113,8 @@ def _encode_storage(request: ir.Request, body: JsonObject, losses: Ledger) -> No
     if reasoning and reasoning.get("effort") != "none":
         include = body.setdefault("include", [])
         include.append(ENCRYPTED_CONTENT)
-        at = "/include" if len(include) == 1 else f"/include/{len(include) - 1}"
-        losses.added(at, [ENCRYPTED_CONTENT] if len(include) == 1 else ENCRYPTED_CONTENT, "returns the token of the reasoning")
+        pointer = "/include" if len(include) == 1 else f"/include/{len(include) - 1}"
+        losses.added(pointer, [ENCRYPTED_CONTENT] if len(include) == 1 else ENCRYPTED_CONTENT, "returns the token of the reasoning")
 
 
 def _encode_tools(request: ir.Request, items: list[JsonObject], losses: Ledger) -> JsonObject:

@@ -31,10 +31,10 @@ def _with_tools_of_server(body: JsonObject, rules: DialectRules, losses: Ledger)
     return body | changed if changed else body
 
 
-def _adapt_tool(tool: JsonObject, src: str, rules: DialectRules, losses: Ledger) -> JsonObject:
+def _adapt_tool(tool: JsonObject, pointer: str, rules: DialectRules, losses: Ledger) -> JsonObject:
     unread = tool.keys() & rules.rejects_in_tools
     if unread:
-        losses.extras(ir.HostedTool(family="other", kind="", src=src, extra={key: tool[key] for key in unread}))
+        losses.extras(ir.HostedTool(family="other", kind="", src=pointer, extra={key: tool[key] for key in unread}))
     tool = {key: value for key, value in tool.items() if key not in unread} if unread else tool
     kind = rules.tool_types.get(tool.get("type", ""))
     return tool if kind is None else tool | {"type": kind}

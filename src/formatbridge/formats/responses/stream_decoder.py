@@ -117,12 +117,12 @@ def _without_text(item: Item, raw: JsonObject) -> tuple[JsonObject, JsonObject |
     opened = slot.part if slot is not None and slot.length else None
     if item.kind != "reasoning" or not isinstance(opened, ir.Reasoning) or not opened.summary or not raw.get("content"):
         return raw, None
-    return {key: value for key, value in raw.items() if key != "content"}, {f"/output/{item.at}/content": raw["content"]}
+    return {key: value for key, value in raw.items() if key != "content"}, {f"/output/{item.position}/content": raw["content"]}
 
 
 def _fields_after_close(item: Item, parts: list[ir.Part]) -> JsonObject:
     """Return the fields of a done item that belong to parts which closed without them, by pointer from the root."""
-    closed = [(item.slots[at], part) for at, part in enumerate(parts) if at in item.slots and item.slots[at].is_closed]
+    closed = [(item.slots[index], part) for index, part in enumerate(parts) if index in item.slots and item.slots[index].is_closed]
     return {
         f"{part.src}/{name}": value
         for slot, part in closed
@@ -134,14 +134,14 @@ def _fields_after_close(item: Item, parts: list[ir.Part]) -> JsonObject:
 def _missing_parts(item: Item, raw: JsonObject) -> tuple[list[tuple[int, ir.Part]], JsonObject]:
     """Return the content of an item that only the last event has: parts with their places, and other fields."""
     # Some servers leave a token or citations out of the ``done`` event (fixtures ``reasoning_token_last``, ``more_fields_in_last_event``).
-    missing = dict(_missing_values(raw, item.done_shape, src := f"/output/{item.at}"))
+    missing = dict(_missing_values(raw, item.done_shape, src := f"/output/{item.position}"))
     if not missing:
         return [], missing
     parts: list[ir.Part] = []
     decode_item(raw, item.kind, src, parts)
     if item.kind == "message":
         add_message_to_response(parts, raw["content"], [], item.start)
-    parts_with_places = [(at, more) for at, part in enumerate(parts) if (more := _missing_part(part, missing))]
+    parts_with_places = [(index, more) for index, part in enumerate(parts) if (more := _missing_part(part, missing))]
     return parts_with_places, missing
 
 
@@ -156,22 +156,22 @@ def _missing_part(part: ir.Part, missing: JsonObject) -> ir.Part | None:
     return None
 
 
-def _missing_values(value: Any, known: Any, at: str) -> Iterator[tuple[str, Any]]:
+def _missing_values(value: Any, known: Any, pointer: str) -> Iterator[tuple[str, Any]]:
     """Yield the values that are missing in a known shape, by pointer; of a longer text, its end. A different text yields nothing."""
     match value, known:
         case _ if known is ... or value in (None, "", [], {}):
             return
         case dict(), dict() if known:
             for key, item in value.items():
-                yield from _missing_values(item, known.get(key), f"{at}/{escape(key)}")
+                yield from _missing_values(item, known.get(key), f"{pointer}/{escape(key)}")
         case list(), list() if known:
             for index, item in enumerate(value):
-                yield from _missing_values(item, known[index] if index < len(known) else None, f"{at}/{index}")
+                yield from _missing_values(item, known[index] if index < len(known) else None, f"{pointer}/{index}")
         case str(), (int(length), prefix_hash):
             if len(value) > length and hash(value[:length]) == prefix_hash:
-                yield at, value[length:]
+                yield pointer, value[length:]
         case _ if not known:
-            yield at, value
+            yield pointer, value
 
 
 _OPENED_BY_DELTA = frozenset({"message", "reasoning", "image_generation_call", "tool_search_call"})
@@ -246,8 +246,8 @@ class StreamDecoder:
         # {"type": "response.completed", "response": {"id": "resp_1", "status": "completed", "output": [...], "usage": {...}}}
         body, self._head = raw.get("response") or {}, {}
         output: list[JsonObject] = body.get("output") or []
-        for at, item_raw in enumerate(output):
-            item = self._items.find_repeated(item_raw, at)
+        for position, item_raw in enumerate(output):
+            item = self._items.find_repeated(item_raw, position)
             if not item.is_closed:
                 self._emit_waiting_item(item)
                 self._close(item, item_raw)
@@ -255,7 +255,7 @@ class StreamDecoder:
             elif item.done_shape is not None:
                 self._add_missing(item, item_raw)
         # The output may omit items, or be empty (fixture text_empty_output). These close with the content of their events.
-        for item in sorted(self._items.all, key=lambda item: item.at):
+        for item in sorted(self._items.all, key=lambda item: item.position):
             if unopened_call := item.unopened_call():
                 self._close(item, unopened_call)
             self._close_open(item)
@@ -345,8 +345,8 @@ class StreamDecoder:
     def _add_missing(self, item: Item, raw: JsonObject) -> None:
         """Emit the content of a done item that only the last event has."""
         parts, missing = _missing_parts(item, raw)
-        for at, part in parts:
-            self._emitter.add(item, at, part)
+        for part_index, part in parts:
+            self._emitter.add(item, part_index, part)
         self._extra = extend_extra(self._extra, missing)
 
     def _close(self, item: Item, raw: JsonObject) -> None:
@@ -354,16 +354,16 @@ class StreamDecoder:
         parts, tokens = self._decode_done(item, raw)
         were_emitted = any(slot.tokens for slot in item.slots.values())
         slots_out_of_range = item.slots_out_of_range(len(parts))
-        for at, part in enumerate(parts):
-            slot = item.slots.get(at) or next(slots_out_of_range, None)
+        for part_index, part in enumerate(parts):
+            slot = item.slots.get(part_index) or next(slots_out_of_range, None)
             if isinstance(part, ir.Refusal):
                 item.has_refusal = True
             # A carried token of this kind belongs to the next part, whose item follows.
             if slot is None and isinstance(part, ir.Reasoning) and carries_call_token(part):
                 self._emitter.flush_token()
-                self._emitter.token, self._emitter.place = part, (item.at, at)
+                self._emitter.token, self._emitter.token_position = part, (item.position, part_index)
                 continue
-            slot = slot or self._emitter.open(item, at, as_opened(part))
+            slot = slot or self._emitter.open(item, part_index, as_opened(part))
             # Without log probabilities in its deltas, the first text that is open gets those of the item.
             if tokens and not were_emitted and isinstance(part, ir.Text) and not slot.is_closed:
                 self._emitter.out.append(events.Delta(0, slot.number, "", tokens))
@@ -379,7 +379,7 @@ class StreamDecoder:
         if item.kind == "message" and not was_message:
             self._items.add_message(item)
         raw, text_field = _without_text(item, raw)
-        extra = merge_extra(decode_item(raw, item.kind, f"/output/{item.at}", parts), text_field)
+        extra = merge_extra(decode_item(raw, item.kind, f"/output/{item.position}", parts), text_field)
         if extra:
             self._extra = extend_extra(self._extra, extra)
         tokens: list[ir.TokenLogprob] = []
@@ -409,13 +409,13 @@ class StreamDecoder:
     def _message_slot(self, raw: JsonObject, kind: str) -> Slot | None:
         """Return the part of a message for an event, or None if it is closed. Some servers send no ``added`` event for it."""
         item = self._items.find(raw, raw.get("item_id"), "message")
-        at = raw.get("content_index") or 0
-        slot = item.slots.get(at)
+        part_index = raw.get("content_index") or 0
+        slot = item.slots.get(part_index)
         if slot is None and not item.is_closed:
-            slot = self._open_text(item, at, kind)
+            slot = self._open_text(item, part_index, kind)
         return None if slot is None or slot.is_closed else slot
 
-    def _open_text(self, item: Item, at: int, kind: str) -> Slot:
+    def _open_text(self, item: Item, part_index: int, kind: str) -> Slot:
         """Open a part of a message, and close the part before it if that is done."""
         start, before = 0, item.latest
         if before is not None:
@@ -426,7 +426,9 @@ class StreamDecoder:
                 add_message_to_response([part], [before.whole], [], self._items.length + before.start)
                 self._emitter.complete(before, part)
         slot = self._emitter.open(
-            item, at, decode_part({"type": kind, _TEXT_FIELDS[kind]: ""}, f"/output/{item.at}/content/{at}", item.id)
+            item,
+            part_index,
+            decode_part({"type": kind, _TEXT_FIELDS[kind]: ""}, f"/output/{item.position}/content/{part_index}", item.id),
         )
         slot.start = start
         return slot
@@ -480,7 +482,7 @@ class StreamDecoder:
         if item.is_closed or (slot is None and not text):
             return
         if slot is None:
-            slot = self._emitter.open(item, 0, ir.Reasoning("", f"/output/{item.at}", summary=is_summary, id=item.id))
+            slot = self._emitter.open(item, 0, ir.Reasoning("", f"/output/{item.position}", summary=is_summary, id=item.id))
             slot.part_index = part_index
         if not isinstance(slot.part, ir.Reasoning) or slot.part.summary is not is_summary:
             return

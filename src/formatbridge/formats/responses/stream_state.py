@@ -33,7 +33,7 @@ _ITEM_TYPES = {f"response.{kind}_{field}.{when}": kind for kind, field in TEXT_F
 # They are required in each of these types, but an item that only deltas describe has none of them.
 _NAME_FIELDS = {"function_call": ("call_id", "name"), "custom_tool_call": ("call_id", "name"), "mcp_call": ("name", "server_label")}
 """Type of item to its fields that identify the tool."""
-_LAST_PLACE = (maxsize, 0)
+_LAST_POSITION = (maxsize, 0)
 """The place of a part that comes after its item was closed: after all other parts."""
 
 
@@ -66,14 +66,15 @@ class Slot:
 class Item:
     """An output item. A closed item keeps only the fields that the finish reason depends on.
 
-    ``slots``: its parts by index. ``execution``: who runs a tool search. ``done_shape``: its shape in its ``done`` event.
-    ``start``, ``length``: the lengths of the visible text before it and in it. ``waiting``: its events that need ``start``, with their
-    parts. ``reasoning``: the number of its reasoning part. ``arguments``, ``known``: the arguments and other fields of a call that has not
-    opened. ``added``: the item in its ``added`` event. ``parts``: its parts in their ``added`` or ``done`` events, by list and index.
+    ``position``: its index in ``output``. ``slots``: its parts by index. ``execution``: who runs a tool search. ``done_shape``: its
+    shape in its ``done`` event. ``start``, ``length``: the lengths of the visible text before it and in it. ``waiting``: its events
+    that need ``start``, with their parts. ``reasoning``: the number of its reasoning part. ``arguments``, ``known``: the arguments and
+    other fields of a call that has not opened. ``added``: the item in its ``added`` event. ``parts``: its parts in their ``added`` or
+    ``done`` events, by list and index.
     """
 
     kind: str
-    at: int
+    position: int
     id: str | None
     slots: dict[int, Slot] = field(default_factory=dict)
     reasoning: int | None = None
@@ -116,7 +117,7 @@ class Item:
 
     def slots_out_of_range(self, count: int) -> Iterator[Slot]:
         """Yield the open parts whose index is out of range: some servers continue to count from the item before."""
-        return iter([slot for at, slot in self.slots.items() if at >= count and not slot.is_closed])
+        return iter([slot for index, slot in self.slots.items() if index >= count and not slot.is_closed])
 
     def stub(self) -> JsonObject:
         """Return an item with the fields that the finish reason depends on."""
@@ -129,25 +130,25 @@ class PartEmitter:
     def __init__(self) -> None:
         self.out: list[events.Event] = []
         self.token: ir.Reasoning | None = None
-        self.place = (0, 0)  # of the token
+        self.token_position = (0, 0)
         self._parts = 0
 
-    def open(self, item: Item, at: int, part: ir.Part, *, place: tuple[int, int] | None = None) -> Slot:
-        """Open a part of an item. ``place``: its place in the response, if it differs. A pending token moves only to a part after it."""
+    def open(self, item: Item, part_index: int, part: ir.Part, *, position: tuple[int, int] | None = None) -> Slot:
+        """Open a part of an item. ``position``: its place in the response, if it differs. A pending token moves only to a part after it."""
         # Items may interleave (fixture reasoning_interleaved), so the order of the events is not that of the output.
-        place = place or (item.at, at)
-        held = self.token if self.place < place else None
+        position = position or (item.position, part_index)
+        held = self.token if self.token_position < position else None
         if isinstance(part, ir.Reasoning | ir.Refusal):
             if held is not None:
                 self.flush_token()
         elif held is not None:
             part = replace(part, signature=held.signature)
             self.token = None
-        slot = item.slots[at] = item.latest = Slot(self._parts, part, part.src)
+        slot = item.slots[part_index] = item.latest = Slot(self._parts, part, part.src)
         if isinstance(part, ir.Reasoning):
             item.reasoning = slot.number
         self._parts += 1
-        self.out.append(events.PartStart(0, slot.number, part, place))
+        self.out.append(events.PartStart(0, slot.number, part, position))
         return slot
 
     @property
@@ -160,7 +161,7 @@ class PartEmitter:
         if self.token is not None:
             number, part = self._parts, token_as_text(self.token)
             self._parts, self.token = number + 1, None
-            self.out += [events.PartStart(0, number, part, self.place), events.PartEnd(0, number)]
+            self.out += [events.PartStart(0, number, part, self.token_position), events.PartEnd(0, number)]
 
     def complete(self, slot: Slot, whole: ir.Part) -> None:
         """Emit the rest of a complete part; content without deltas is emitted with its end."""
@@ -191,13 +192,13 @@ class PartEmitter:
         is_emitted = type(whole) is type(slot.part) and replace(slot.part, **expected) == whole
         self.out.append(events.PartEnd(0, slot.number, None if is_emitted else whole, whole.extra if is_emitted else None))
 
-    def add(self, item: Item, at: int, part: ir.Part) -> None:
+    def add(self, item: Item, part_index: int, part: ir.Part) -> None:
         """Emit a part of a closed item: a token of emitted reasoning as such, any other part after all other parts."""
         # Some servers send the token of reasoning in the last event only (fixture reasoning_token_last).
         if isinstance(part, ir.Reasoning) and part.signature is not None and item.reasoning is not None:
             self.out.append(events.SignatureUpdate(0, item.reasoning, part.signature))
         else:
-            self.complete(self.open(item, at, as_opened(part), place=_LAST_PLACE), part)
+            self.complete(self.open(item, part_index, as_opened(part), position=_LAST_POSITION), part)
 
     def add_text(self, slot: Slot, text: Any, tokens: list[ir.TokenLogprob] | None = None) -> None:
         """Emit a delta of a part; a value that is not a string is ignored."""
@@ -228,10 +229,10 @@ def _with_name_and_id(whole: ir.Part, opened: ir.Part) -> ir.Part:
 def decode_annotation_event(slot: Slot, raw: JsonObject, start: int) -> list[ir.Citation]:
     """Decode a citation of a part. ``start``: the length of the visible text before its message."""
     # {"type": "response.output_text.annotation.added", "annotation_index": 0, "annotation": {"type": "url_citation", ...}}
-    at = raw.get("annotation_index")
+    index = raw.get("annotation_index")
     citations, _ = decode_citations([raw["annotation"]], "")
     for citation in citations or ():
-        citation.src = f"{slot.src}/annotations/{slot.annotations if at is None else at}"
+        citation.src = f"{slot.src}/annotations/{slot.annotations if index is None else index}"
         shift_citations([citation], start + slot.start)
     return citations or []
 
@@ -269,7 +270,7 @@ def decode_opening_part(item: Item, raw: JsonObject) -> ir.Part | None:
     if item.kind in TEXT_FIELD:
         known[TEXT_FIELD[item.kind]] = ""
     parts: list[ir.Part] = []
-    decode_item(known, item.kind, f"/output/{item.at}", parts)
+    decode_item(known, item.kind, f"/output/{item.position}", parts)
     part = parts[0]
     if isinstance(part, ir.ToolCall) and not (part.id and part.name):
         return None
@@ -284,18 +285,18 @@ class Items:
         self._length = 0
         self._by_index: dict[int, Item] = {}
         self._by_id: dict[str, Item] = {}
-        self._by_place: dict[int, Item] = {}
+        self._by_position: dict[int, Item] = {}
         self._messages: list[tuple[int, int, Item]] = []
         self._count = 0
 
     def add(self, kind: str, index: Any, item_id: Any) -> Item:
         """Add the next item."""
-        # A repeated index is no place, but later events with it belong to the item that came last.
-        is_place = isinstance(index, int) and index not in self._by_index
-        item = Item(kind, index if is_place else len(self.all), item_id if isinstance(item_id, str) else None)
+        # A repeated index is no position, but later events with it belong to the item that came last.
+        is_position = isinstance(index, int) and index not in self._by_index
+        item = Item(kind, index if is_position else len(self.all), item_id if isinstance(item_id, str) else None)
         self.all.append(item)
-        self._by_place[item.at] = item
-        self._by_index[index if isinstance(index, int) else item.at] = item
+        self._by_position[item.position] = item
+        self._by_index[index if isinstance(index, int) else item.position] = item
         if item.id:
             self._by_id[item.id] = item
         if kind == "message":
@@ -314,15 +315,15 @@ class Items:
             item = self._by_id.get(item_id, item)
         return item
 
-    def find_repeated(self, raw: JsonObject, at: int) -> Item:
+    def find_repeated(self, raw: JsonObject, position: int) -> Item:
         """Return the item that the last event repeats: by its id, or else by its index. A new item is added."""
         # The output of the last event may omit an item, so the index there is not that of the events.
         item = self._by_id.get(raw.get("id") or "")
         if item is None or item.kind != item_type(raw):
-            item = self._by_place.get(at)
+            item = self._by_position.get(position)
         if item is not None and item.kind == item_type(raw):
             return item
-        return self.add(item_type(raw), at, raw.get("id"))
+        return self.add(item_type(raw), position, raw.get("id"))
 
     # Messages.
 
@@ -336,7 +337,7 @@ class Items:
         """Add a message to the order of the output."""
         # The count decides between equal indexes, because items cannot be compared.
         self._count += 1
-        heappush(self._messages, (item.at, self._count, item))
+        heappush(self._messages, (item.position, self._count, item))
 
     def first_open_message(self) -> Item | None:
         """Return the first message that is open."""
@@ -349,7 +350,7 @@ class Items:
     def has_known_start(self, item: Item) -> bool:
         """Return whether the offset of an item in the visible text is known: all messages before it are complete."""
         first = self.first_open_message()
-        return first is None or item.at <= first.at
+        return first is None or item.position <= first.position
 
 
 def has_citations(raw: JsonObject) -> bool:
@@ -375,26 +376,32 @@ def pending_events(items: Items, emitter: PartEmitter, head: JsonObject) -> list
     """
     # The stream was truncated, so each open part gets its ``added`` or ``done`` event's content, which no delta had.
     out: list[events.Event] = []
-    new: list[tuple[tuple[int, int], ir.Part]] = [] if emitter.token is None else [(emitter.place, token_as_text(emitter.token))]
+    new: list[tuple[tuple[int, int], ir.Part]] = (
+        [] if emitter.token is None else [(emitter.token_position, token_as_text(emitter.token))]
+    )
     extra: JsonObject | None = None
     start = 0
-    for item in sorted(items.all, key=lambda item: item.at):
+    for item in sorted(items.all, key=lambda item: item.position):
         if item.is_closed:
             start += item.length
             continue
         parts, extra_fields = _decode_open(item)
         extra = extend_extra(extra, extra_fields)
-        for at, part in parts:
-            slot = item.slots.get(at)
+        for part_index, part in parts:
+            slot = item.slots.get(part_index)
             if slot is None:
-                new += [((item.at, at), token_as_text(part) if carries_call_token(part) else part)] if _has_content(part) else []
+                new += (
+                    [((item.position, part_index), token_as_text(part) if carries_call_token(part) else part)]
+                    if _has_content(part)
+                    else []
+                )
             elif not slot.is_closed:
                 out += _completion_events(
                     slot, _with_shifted_citations(part, start + slot.start), _waiting_citations(item, slot, start)
                 )
         start += text_length(item)
-    for number, (place, part) in enumerate(new, emitter.count):
-        out += _opening_events(number, place, part)
+    for number, (position, part) in enumerate(new, emitter.count):
+        out += _opening_events(number, position, part)
     fields = ((extra, 0), (read_extra(head, RESPONSE_FIELDS), None))
     return [*out, *(events.FieldsUpdate(each, choice) for each, choice in fields if each)]
 
@@ -404,7 +411,7 @@ def pending_events(items: Items, emitter: PartEmitter, head: JsonObject) -> list
 
 def _decode_open(item: Item) -> tuple[list[tuple[int, ir.Part]], JsonObject | None]:
     """Decode an open item: its parts by place, and its unmodelled fields. An item that is done may wait for others."""
-    src = f"/output/{item.at}"
+    src = f"/output/{item.position}"
     done = next((raw["item"] for slot, raw in item.waiting if slot is None), None)
     if done is not None:
         return _decode_parts(done, item.kind, src)
@@ -429,11 +436,11 @@ def _decode_parts(raw: JsonObject, kind: str, src: str) -> tuple[list[tuple[int,
 
 def _decode_message_parts(item: Item, src: str) -> list[tuple[int, ir.Part]]:
     """Decode the parts of a message; a part without an ``added`` event has only the text of its deltas."""
-    opened = dict.fromkeys((at for at, slot in item.slots.items() if not slot.is_closed), None)
-    known: dict[int, JsonObject | None] = {**opened, **{at: raw for (_, at), raw in item.parts.items()}}
+    opened = dict.fromkeys((index for index, slot in item.slots.items() if not slot.is_closed), None)
+    known: dict[int, JsonObject | None] = {**opened, **{index: raw for (_, index), raw in item.parts.items()}}
     return [
-        (at, item.slots[at].part if raw is None else _decode_message_part(raw, f"{src}/content/{at}", item.id))
-        for at, raw in sorted(known.items())
+        (index, item.slots[index].part if raw is None else _decode_message_part(raw, f"{src}/content/{index}", item.id))
+        for index, raw in sorted(known.items())
     ]
 
 
@@ -450,8 +457,8 @@ def _decode_open_reasoning(item: Item, src: str) -> ir.Reasoning:
     decode_item({"type": "reasoning", "id": item.id, **raw}, "reasoning", src, parts)
     out = parts[0]
     assert isinstance(out, ir.Reasoning)
-    for (name, at), part in item.parts.items():
-        out.extra = merge_extra(out.extra, read_extra(part, _REASONING_PART, f"{name}/{at}/"))
+    for (name, index), part in item.parts.items():
+        out.extra = merge_extra(out.extra, read_extra(part, _REASONING_PART, f"{name}/{index}/"))
     if not item.slots:
         name = "content" if any(name == "content" for name, _ in item.parts) else "summary"
         texts = [str(part.get("text") or "") for (each, _), part in sorted(item.parts.items()) if each == name]
@@ -508,8 +515,8 @@ def _has_content(part: ir.Part) -> bool:
     return not isinstance(part, ir.Reasoning) or bool(part.text or part.signature or part.extra)
 
 
-def _opening_events(number: int, place: tuple[int, int], part: ir.Part) -> Iterator[events.Event]:
+def _opening_events(number: int, position: tuple[int, int], part: ir.Part) -> Iterator[events.Event]:
     """Yield the events of a part that has not opened yet, without its end."""
     tokens = _take_logprobs(part)
     for event in unfold(0, number, part, tokens)[:-1]:
-        yield replace(event, place=place) if isinstance(event, events.PartStart) else event
+        yield replace(event, position=position) if isinstance(event, events.PartStart) else event

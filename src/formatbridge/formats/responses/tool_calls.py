@@ -137,8 +137,10 @@ def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
     """Decode a tool result. One without a call id is marked in its fields, because only a call without an id may match it."""
     # {"type": "function_call_output", "call_id": "call_1", "output": "12 degrees"}, or a list of content parts as its output
     # ``call_id`` is optional, so a result may name its tool instead (official SDK, ``FunctionCallOutput``).
-    call_id, output, at = raw.get("call_id"), raw["output"], f"{src}/output"
-    content: list[ir.Part] = [ir.Text(output, at)] if type(output) is str else set_unknown_severity(decode_content(output, at))
+    call_id, output, output_src = raw.get("call_id"), raw["output"], f"{src}/output"
+    content: list[ir.Part] = (
+        [ir.Text(output, output_src)] if type(output) is str else set_unknown_severity(decode_content(output, output_src))
+    )
     result = ir.ToolResult(call_id or f"call_{src.rpartition('/')[2]}", content, src)
     if raw["type"] == "custom_tool_call_output":
         result.kind = "custom"
@@ -170,10 +172,10 @@ def decode_search_output(raw: JsonObject, src: str) -> tuple[ir.ToolResult, list
     """
     # {"type": "tool_search_output", "call_id": "call_1", "execution": "client", "tools": [{"type": "function", "name": "f"}]}
     # Other formats have no such item: there its tools become tools of the conversation, and the model reads their names.
-    call_id, at = raw.get("call_id"), f"{src}/tools"
-    tools = [decode_tool(tool, f"{at}/{index}") for index, tool in enumerate(raw["tools"])]
+    call_id, tools_src = raw.get("call_id"), f"{src}/tools"
+    tools = [decode_tool(tool, f"{tools_src}/{index}") for index, tool in enumerate(raw["tools"])]
     names = dumps({"tools": [name for tool in tools for name in _callable_names(tool)]}).decode()
-    result = ir.ToolResult(call_id or f"call_{src.rpartition('/')[2]}", [ir.Text(names, at)], src, kind="tool_search")
+    result = ir.ToolResult(call_id or f"call_{src.rpartition('/')[2]}", [ir.Text(names, tools_src)], src, kind="tool_search")
     result.extra, result.has_generated_id = read_extra(raw, _SEARCH_OUTPUT), not call_id
     if not call_id:
         result.extra = merge_extra({WHOLE_NODE: ""}, result.extra)

@@ -20,7 +20,7 @@ class BatchItem:
     """One line without its envelope."""
 
     kind: BatchLineKind
-    at: str
+    pointer: str
     """JSON pointer of the body in the line."""
     body: JsonValue = None
     """The request, the answer or the error body."""
@@ -28,13 +28,13 @@ class BatchItem:
     """The beginning of pointers into the body that the line does not have, because it holds the error without its outer object."""
     status: int | None = None
     """The HTTP status of an error; None: unknown."""
-    status_at: str = ""
+    status_pointer: str = ""
     """JSON pointer of the value that it comes from."""
     reason: Unprocessed = "failed"
     """Why a request was not processed."""
     message: str = ""
     """The text of that reason."""
-    message_at: str = ""
+    message_pointer: str = ""
     """JSON pointer of that text."""
     known: frozenset[str] = frozenset()
     """The pointers of envelope fields that the conversion carries or that only repeat it, besides the id and the body."""
@@ -59,11 +59,11 @@ class BatchLayout:
     """Write a line with the error of a server: its HTTP status and its body."""
     write_unprocessed: Callable[[str, Unprocessed, str], JsonObject]
     """Write a line for a request that was not processed: why, and a message."""
-    request_at: str
+    request_pointer: str
     """JSON pointer of the body in a line with a request."""
-    response_at: str
+    response_pointer: str
     """JSON pointer of the body in a line with an answer."""
-    error_at: str
+    error_pointer: str
     """JSON pointer of the body in a line with an error."""
     has_status: bool = True
     """Whether a line with an error has the HTTP status."""
@@ -104,9 +104,9 @@ def openai_layout(url: str) -> BatchLayout:
         write_response=_openai_response,
         write_error=_openai_result,
         write_unprocessed=_openai_unprocessed,
-        request_at="/body",
-        response_at="/response/body",
-        error_at="/response/body",
+        request_pointer="/body",
+        response_pointer="/response/body",
+        error_pointer="/response/body",
         url=url,
         generated_ids=("/id", "/response/request_id"),
     )
@@ -119,16 +119,16 @@ def _read_openai(raw: JsonObject) -> BatchItem | None:
     response, error = raw.get("response"), raw.get("error")
     if "body" in raw:
         method = {"/method"} if raw.get("method") == "POST" else set()
-        return BatchItem(kind="request", at="/body", body=raw["body"], known=frozenset({"/url"} | method))
+        return BatchItem(kind="request", pointer="/body", body=raw["body"], known=frozenset({"/url"} | method))
     if isinstance(response, dict) and (response.get("body") is not None or not isinstance(error, dict)):
         status = response.get("status_code")
         is_error = type(status) is int and 400 <= status <= 599
         return BatchItem(
             kind="error" if is_error else "response",
-            at="/response/body",
+            pointer="/response/body",
             body=response.get("body"),
             status=status if is_error else None,
-            status_at="/response/status_code",
+            status_pointer="/response/status_code",
             known=frozenset({"/response/status_code"} if is_error or status == 200 else ()),
         )
     return _read_openai_error(error) if isinstance(error, dict) else None
@@ -140,10 +140,10 @@ def _read_openai_error(error: JsonObject) -> BatchItem:
     reason = _REASONS.get(code) if isinstance(code, str) else None
     return BatchItem(
         kind="unprocessed",
-        at="/error/message",
+        pointer="/error/message",
         reason=reason or "failed",
         message=message if isinstance(message, str) else "",
-        message_at="/error/message",
+        message_pointer="/error/message",
         known=frozenset({"/error/code"} if reason else ()),
     )
 

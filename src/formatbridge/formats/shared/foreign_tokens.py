@@ -28,16 +28,16 @@ Removed = Mapping[str, list[int]]
 
 def original_pointer(pointer: str, removed: Removed) -> str:
     """Translate a pointer into a body without some items to one into the original body."""
-    path = ""
+    original = ""
     for step in pointer.split("/")[1:]:
-        if path not in removed:
-            path = f"{path}/{step}"
+        if original not in removed:
+            original = f"{original}/{step}"
             continue
         index = int(step)
-        for gone in removed[path]:
+        for gone in removed[original]:
             index += gone <= index
-        path = f"{path}/{index}"
-    return path
+        original = f"{original}/{index}"
+    return original
 
 
 def without_foreign_tokens(
@@ -74,7 +74,9 @@ def without_foreign_tokens(
         losses.dropped_at(gone, code, severity=severity)
         if turn is not None:
             losses.dropped_at(turn, "empty", severity="info")
-    removed = {place: [index for index, item in enumerate(items) if item is _GONE] for place, items in emptied.items()}
+    removed = {
+        list_pointer: [index for index, item in enumerate(items) if item is _GONE] for list_pointer, items in emptied.items()
+    }
     for items in emptied.values():
         items[:] = [item for item in items if item is not _GONE]
     return format.repair_history(result, losses) if has_lost else result, removed
@@ -128,11 +130,11 @@ def _take_out(body: JsonObject, pointer: str, emptied: dict[str, list[Any]]) -> 
             emptied["/".join(steps[:depth])] = owner
         else:
             del owner[key]
-        place = "/".join(steps[: depth + 1])
+        removed = "/".join(steps[: depth + 1])
         if depth == 2:
-            turn = place
+            turn = removed
         elif not isinstance(levels[depth][0], list):
-            gone = place
+            gone = removed
         depth -= 1
     return (turn, None) if turn is not None and gone == pointer else (gone, turn)
 

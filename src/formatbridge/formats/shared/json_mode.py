@@ -30,11 +30,11 @@ def with_json_instruction(messages: list[ir.Message], format: ir.OutputFormat | 
     return [*messages[:leading], ir.Message("system", [ir.Text(INSTRUCTION)], ""), *messages[leading:]]
 
 
-def note_json_instruction(messages: list[JsonObject], place: str, losses: Ledger) -> None:
-    """Note the added instruction in encoded messages, which are at ``place`` in the body. No other message mentions JSON."""
+def note_json_instruction(messages: list[JsonObject], pointer: str, losses: Ledger) -> None:
+    """Note the added instruction in encoded messages, which are at ``pointer`` in the body. No other message mentions JSON."""
     for index, message in enumerate(messages):
         if is_json_instruction(message):
-            losses.added(f"{place}/{index}", message, MENTIONS_JSON)
+            losses.added(f"{pointer}/{index}", message, MENTIONS_JSON)
 
 
 def is_json_instruction(message: JsonObject) -> bool:

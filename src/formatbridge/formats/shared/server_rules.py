@@ -90,8 +90,8 @@ def _adapt_settings(request: ir.Request, spec: FormatSpec, rules: DialectRules, 
 
 def _field_of(name: str, spec: FormatSpec) -> str:
     """Return the field of a body, at its top, with a setting."""
-    place = spec.settings.wire.get(name) or spec.field_paths.places.get(f"Request.{name}", (name,))[0]
-    return place.partition("/")[0]
+    field_path = spec.settings.wire.get(name) or spec.field_paths.places.get(f"Request.{name}", (name,))[0]
+    return field_path.partition("/")[0]
 
 
 def _without_unread_objects(request: ir.Request, rules: DialectRules, losses: Ledger) -> ir.Request:

@@ -111,11 +111,11 @@ def _fitting(request: ir.Request, metadata: Mapping[str, str], losses: Ledger) -
     # A long value keeps its beginning, but a shortened key would be another key.
     kept: dict[str, str] = {}
     for key, value in metadata.items():
-        place = f"metadata/{escape(key)}"
+        field = f"metadata/{escape(key)}"
         if len(key) > _LONGEST_KEY or len(kept) == _MOST_PAIRS:
-            losses.dropped(request, place, "too_many" if len(key) <= _LONGEST_KEY else "out_of_range", severity="info")
+            losses.dropped(request, field, "too_many" if len(key) <= _LONGEST_KEY else "out_of_range", severity="info")
         elif len(value) > _LONGEST_VALUE:
-            kept[key] = losses.changed(request, place, value[:_LONGEST_VALUE], "out_of_range", severity="info")
+            kept[key] = losses.changed(request, field, value[:_LONGEST_VALUE], "out_of_range", severity="info")
         else:
             kept[key] = value
     return kept
@@ -133,9 +133,9 @@ def drop_setting(request: ir.Request, name: str, value: Any, losses: Ledger) -> 
     """Note that a setting is lost, unless its value equals the default of the target."""
     rule = rule_of_setting(name)
     if name in _BY_MEMBER:
-        for place, member in value.items() if isinstance(value, dict) else enumerate(value):
+        for member_key, member in value.items() if isinstance(value, dict) else enumerate(value):
             if not rule.is_neutral(member):
-                losses.dropped(request, f"{name}/{escape(str(place))}", rule.code, severity=rule.severity)
+                losses.dropped(request, f"{name}/{escape(str(member_key))}", rule.code, severity=rule.severity)
         return
     if value is not None and rule.is_neutral(value):
         return

@@ -8,17 +8,17 @@ from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject
 
 
-def read_extra(raw: JsonObject, known: frozenset[str] | set[str], at: str = "") -> JsonObject | None:
+def read_extra(raw: JsonObject, known: frozenset[str] | set[str], prefix: str = "") -> JsonObject | None:
     """Return the unknown members of an object, by pointer relative to the node; None if there are none.
 
-    ``at`` is the pointer of the object relative to its node, with a closing slash: ``image_url/``.
+    ``prefix`` is the pointer of the object relative to its node, with a closing slash: ``image_url/``.
     """
     if known.issuperset(raw):
         return None
     result: JsonObject = {}
     for key, value in raw.items():  # a loop, because it is faster than a comprehension
         if value is not None and key not in known:
-            result[at + (escape(key) if "/" in key or "~" in key else key)] = value
+            result[prefix + (escape(key) if "/" in key or "~" in key else key)] = value
     return result or None
 
 
