@@ -186,10 +186,12 @@ HOLDS: Holds = {
     ir.Message: frozenset({"role", "parts"}),
     ir.FunctionTool: frozenset({"name", "description", "parameters", "kind"}),
     ir.Text: frozenset({"text", "citations"}),
-    ir.Reasoning: frozenset({"text", "signature", "summary"}),
+    ir.Reasoning: frozenset({"text", "signature", "is_summary"}),
     ir.ToolCall: frozenset({"id", "name", "arguments", "kind", "has_generated_id"}),
     ir.ToolResult: frozenset({"call_id", "content", "name", "kind", "has_generated_id"}),
-    ir.Response: frozenset({"id", "model", "choices", "usage", "fields_after_start", "revised", "cited", "error"}),
+    ir.Response: frozenset(
+        {"id", "model", "choices", "usage", "fields_after_start", "revised_parts", "citations_after_text", "error"}
+    ),
     ir.Choice: frozenset({"parts", "finish", "index"}),
     ir.Finish: frozenset({"reason", "raw", "is_specific"}),
     ir.Usage: frozenset({"input", "output", "total"}),

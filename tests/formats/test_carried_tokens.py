@@ -343,7 +343,7 @@ def _life(number: int, random: Random) -> Iterator[events.Event]:
         return
     returned, sort = random.choice(_ISSUERS)
     item = f"rs_x{number}" if returned == "responses" else None
-    token = ir.Signature(issuer=returned, kind=sort, token=f"token{number}", item=item)
+    token = ir.Signature(issuer=returned, kind=sort, token=f"token{number}", item_id=item)
     yield events.PartStart(0, number, ir.Text("") if kind == "text" else ir.Reasoning("", id=item))
     for piece in range(random.choice((0, 1, 2, 3)) if kind == "thought" else 2):
         yield events.Delta(0, number, f"{number}{'abc'[piece]}.")

@@ -37,7 +37,7 @@ _NOT_COMPARED: dict[str, frozenset[str]] = {
     "Error": frozenset({"family", "status", "code", "type", "param", "request_id", "retry_after"}),
     "Response": frozenset({"id", "created", "settings"}),
     "Choice": frozenset({"index"}),
-    "ModelList": frozenset({"more", "first_id", "last_id", "next_page"}),
+    "ModelList": frozenset({"has_more", "first_id", "last_id", "next_page"}),
 }
 """Fields, by class, that some format does not have, or that restate others."""
 
@@ -112,7 +112,7 @@ def _of_node(node: Any, form: JsonObject) -> JsonObject:
         case ir.Media() if node.url is not None:
             return without(form, ["mime"])
         case ir.Reasoning() if not node.text:
-            return without(form, ["summary"])
+            return without(form, ["is_summary"])
         case ir.HostedTool() if node.family == "other":
             return form | {"kind": node.kind}
         case ir.Hosted():

@@ -355,7 +355,7 @@ def _page_after(page: ir.ModelList) -> str:
 
     if page.next_page:
         return "?" + urlencode({"pageToken": page.next_page})
-    return "?" + urlencode({"after_id": page.last_id}) if page.more and page.last_id else ""
+    return "?" + urlencode({"after_id": page.last_id}) if page.has_more and page.last_id else ""
 
 
 class BaseStream:

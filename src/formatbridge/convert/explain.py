@@ -192,7 +192,7 @@ def _reasoning(config: ir.ReasoningConfig | None) -> str:
         f"effort {config.effort}": config.effort is not None,
         f"up to {config.budget:,} tokens" if config.budget is not None else "": config.budget is not None,
     }
-    shown = {None: "", "hide": "not shown in the answer"}.get(config.show, "shown in the answer")
+    shown = {None: "", "hide": "not shown in the answer"}.get(config.visibility, "shown in the answer")
     return ", ".join([text for text, is_set in amounts.items() if is_set] + [shown] * bool(shown)) or "on"
 
 

@@ -172,7 +172,7 @@ def _settings_and_answers() -> _Topics:
             },
             "budget": _request(reasoning=ir.ReasoningConfig(mode="on", budget=8192)),
             "adaptive": _request(reasoning=ir.ReasoningConfig(mode="adaptive")),
-            "show": _request(reasoning=ir.ReasoningConfig(mode="adaptive", effort="high", show="auto")),
+            "show": _request(reasoning=ir.ReasoningConfig(mode="adaptive", effort="high", visibility="auto")),
         },
         "Shape of the answer": {
             "JSON object": _request(output_format=ir.OutputFormat(type="json_object")),
@@ -201,7 +201,7 @@ def _settings_and_answers() -> _Topics:
             ),
             "image": _answer(ir.Media(kind="image", mime="image/png", data=_PNG)),
             "audio": _answer(ir.Media(kind="audio", mime="audio/wav", data=_PNG)),
-            "logprobs": _answer(logprobs=[ir.TokenLogprob(token="ok", logprob=-0.5, top=[])]),
+            "logprobs": _answer(logprobs=[ir.TokenLogprob(token="ok", logprob=-0.5, top_logprobs=[])]),
             "two choices": _answer(
                 choices=[ir.Choice(parts=[ir.Text("a")], finish=ir.Finish(reason="stop"), index=index) for index in range(2)]
             ),

@@ -356,11 +356,11 @@ def convert_accumulated(
 
 def _note_undelivered(answer: ir.Response, target: FormatSpec, losses: Ledger) -> None:
     """Note fields of the head, of texts and of calls that arrived after these were sent without them or with other values."""
-    for citation in _undelivered_citations(answer) if answer.cited and not target.citations_at_end else ():
+    for citation in _undelivered_citations(answer) if answer.citations_after_text and not target.citations_at_end else ():
         losses.dropped(citation, code="too_late")
     for name in answer.fields_after_start:
         losses.dropped(answer, name, "too_late", severity="info")
-    for part, name, sent in answer.revised:
+    for part, name, sent in answer.revised_parts:
         if isinstance(part, target.streamed_parts):
             severity: Severity = "impossible" if isinstance(part, ir.ToolCall) else "lossy"
             losses.changed(part, name, sent, "too_late", severity=severity)
@@ -368,10 +368,10 @@ def _note_undelivered(answer: ir.Response, target: FormatSpec, losses: Ledger) -
 
 def _undelivered_citations(answer: ir.Response) -> Iterator[ir.Citation]:
     """Yield the citations that arrived after their texts were sent. If the source of one was sent before, yield only its reference."""
-    undelivered = set(map(id, answer.cited))
+    undelivered = set(map(id, answer.citations_after_text))
     texts = [part for choice in answer.choices for part in choice.parts if isinstance(part, ir.Text)]
     sent = {citation.src for text in texts for citation in text.citations or () if id(citation) not in undelivered}
-    for citation in answer.cited:
+    for citation in answer.citations_after_text:
         is_sent_before = citation.src in sent and citation.second_src
         yield replace(citation, src=citation.index_src or citation.second_src, second_src="") if is_sent_before else citation
 

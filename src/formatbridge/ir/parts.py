@@ -33,9 +33,9 @@ class Signature:
 
     ``issuer``: the format that issued it. ``kind``: ``thinking`` signs visible reasoning, ``redacted`` and ``encrypted`` contain hidden
     reasoning, ``thought`` is on any part of generate_content, ``call`` belongs to the next tool call or text.
-    ``item``: the id of the item or call that the token is bound to; the server rejects the token without it.
+    ``item_id``: the id of the item or call that the token is bound to; the server rejects the token without it.
     ``received_in``: another format that carried the token in a field that names the issuer; it may return to that field.
-    ``key``: the key of that field, if ``received_in`` has several fields for the tokens of the issuer and it is not the first one.
+    ``received_key``: the key of that field, if ``received_in`` has several fields for the tokens of the issuer and it is not the first one.
     ``tagged_text``: the tagged text from which it was read; None: it had no tag.
     ``seal_key``: the key that authenticates its tag when it is written; None: the tag is not authenticated.
     """
@@ -44,9 +44,9 @@ class Signature:
     kind: SignatureKind
     token: str
     src: str = ""
-    item: str | None = None
+    item_id: str | None = None
     received_in: FormatName | None = None
-    key: str | None = None
+    received_key: str | None = None
     tagged_text: str | None = field(default=None, compare=False, repr=False)
     seal_key: bytes | None = field(default=None, compare=False, repr=False)
 
@@ -126,13 +126,13 @@ class Media:
 
 @dataclass(slots=True)
 class Reasoning:
-    """Reasoning of the model. Without text but with a signature, it is redacted or encrypted. ``summary``: the text is a summary."""
+    """Reasoning of the model. Without text but with a signature, it is redacted or encrypted. ``is_summary``: the text is a summary."""
 
     cache: ClassVar[None] = None
     text: str = ""
     src: str = ""
     signature: Signature | None = None
-    summary: bool = False
+    is_summary: bool = False
     id: str | None = None
     extra: JsonObject | None = None
 

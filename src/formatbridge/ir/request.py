@@ -37,19 +37,20 @@ class Message:
 class ToolChoice:
     """Which tools the model may or must call.
 
-    Modes: ``named``: it must call ``names[0]``. ``allowed``: only the tools in ``names``; ``inner`` states whether it must call one.
+    Modes: ``named``: it must call ``names[0]``. ``allowed``: only the tools in ``names``; ``allowed_mode`` states whether
+    it must call one.
     ``validated``: it may call any tool, and arguments must match their schemas. ``hosted``: a server tool of kind ``names[0]``.
     ``namespaces`` is parallel to ``names``, where tools have namespaces. The field ``hosted`` lists the allowed kinds of server tools and
-    labels of MCP servers, or the chosen one if it is the only entry. ``free`` lists server tools that stay available if only some
-    functions are allowed.
+    labels of MCP servers, or the chosen one if it is the only entry. ``always_allowed`` lists server tools that stay available if
+    only some functions are allowed.
     """
 
     mode: Literal["auto", "none", "required", "named", "allowed", "validated", "hosted"]
     names: list[str] = field(default_factory=list)
     namespaces: list[str | None] | None = None
     hosted: list[str] = field(default_factory=list)
-    free: list[str] = field(default_factory=list)
-    inner: Literal["auto", "required"] = "required"
+    always_allowed: list[str] = field(default_factory=list)
+    allowed_mode: Literal["auto", "required"] = "required"
     src: str = ""
     extra: JsonObject | None = None
 
@@ -59,13 +60,13 @@ class ReasoningConfig:
     """How much the model reasons, and how much of the reasoning the answer shows.
 
     ``mode``: ``off``, ``on`` (with a ``budget`` in tokens), ``adaptive`` (the model decides), ``between_tools``.
-    ``show``: ``hide``, ``auto``, ``concise``, ``detailed``.
+    ``visibility``: ``hide``, ``auto``, ``concise``, ``detailed``.
     """
 
     mode: Literal["off", "on", "adaptive", "between_tools"] | None = None
     effort: Effort | None = None
     budget: int | None = None
-    show: Literal["hide", "auto", "concise", "detailed"] | None = None
+    visibility: Literal["hide", "auto", "concise", "detailed"] | None = None
     src: str = ""
     extra: JsonObject | None = None
 

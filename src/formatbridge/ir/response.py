@@ -78,7 +78,7 @@ class TokenLogprob:
     token: str
     logprob: Number | None
     bytes: list[int] | None = None
-    top: list[TokenLogprob] | None = None
+    top_logprobs: list[TokenLogprob] | None = None
     src: str = ""
     second_src: str = ""
     extra: JsonObject | None = None
@@ -121,9 +121,9 @@ class Error:
 class Response:
     """A whole answer. ``created`` is in seconds since the epoch. With ``error``, generation failed, and ``choices`` is what came before.
 
-    ``fields_after_start``: names of fields that a stream sent after its start. ``revised``: parts whose closing event differs from
-    their earlier events, each with the field and its earlier value. ``cited``: citations that came after the texts of their choice had
-    closed.
+    ``fields_after_start``: names of fields that a stream sent after its start. ``revised_parts``: parts whose closing event differs
+    from their earlier events, each with the field and its earlier value. ``citations_after_text``: citations that came after the texts
+    of their choice had closed.
     """
 
     format: FormatName
@@ -136,8 +136,8 @@ class Response:
     error: Error | None = None
     src: str = ""
     fields_after_start: tuple[str, ...] = ()
-    revised: tuple[tuple[Part, str, str], ...] = ()
-    cited: tuple[Citation, ...] = ()
+    revised_parts: tuple[tuple[Part, str, str], ...] = ()
+    citations_after_text: tuple[Citation, ...] = ()
 
 
 @dataclass(slots=True)
@@ -163,18 +163,18 @@ class Model:
     output_limit: int | None = None
     methods: list[str] | None = None
     lifecycle: str | None = None
-    retires: JsonValue = None
+    retires_at: JsonValue = None
     src: str = ""
     extra: JsonObject | None = None
 
 
 @dataclass(slots=True, kw_only=True)
 class ModelList:
-    """A page of models; ``more``: another page follows."""
+    """A page of models; ``has_more``: another page follows."""
 
     format: FormatName
     models: list[Model]
-    more: bool | None = None
+    has_more: bool | None = None
     first_id: str | None = None
     last_id: str | None = None
     next_page: str | None = None

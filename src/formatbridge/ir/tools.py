@@ -82,16 +82,17 @@ class HostedTool:
 class McpServer:
     """A remote MCP server. ``approval``: ``never``, ``always``, or an object of the source format; None: not set.
 
-    ``allowed``: the only tools that may be used; None: all tools except those in ``denied``.
+    ``allowed_tools``: the only tools that may be used; None: all tools except those in ``denied_tools``.
+    ``authorization_token``: the token of the header ``Authorization``.
     ``second_src`` is the pointer of the second object of the server, where the format stores the list of tools separately.
     """
 
     label: str
     url: str | None = None
-    token: str | None = None
+    authorization_token: str | None = None
     headers: dict[str, str] | None = None
-    allowed: list[str] | None = None
-    denied: list[str] | None = None
+    allowed_tools: list[str] | None = None
+    denied_tools: list[str] | None = None
     approval: JsonObject | str | None = None
     description: str | None = None
     defer_loading: bool | None = None

@@ -57,7 +57,7 @@ LOSS_RULES: Mapping[str, LossRule] = {
     "McpServer.approval": LossRule("impossible", neutral=("never",)),
     "McpServer.description": LossRule(neutral=("",)),
     "McpServer.defer_loading": LossRule(neutral=(False,)),
-    "ReasoningConfig.show": LossRule(neutral=("hide",)),
+    "ReasoningConfig.visibility": LossRule(neutral=("hide",)),
     "OutputFormat.name": _INFO,
     "OutputFormat.description": _LOSSY,
     "AudioOutput.format": _LOSSY,
@@ -89,10 +89,10 @@ LOSS_RULES: Mapping[str, LossRule] = {
         f"Model.{name}": LossRule("info", neutral=("",))
         for name in (
             "display_name", "description", "version", "owner", "created", "input_limit", "output_limit", "methods", "lifecycle",
-            "retires",
+            "retires_at",
         )
     },
-    **{f"ModelList.{name}": LossRule("info", neutral=(False, "")) for name in ("more", "first_id", "last_id", "next_page")},
+    **{f"ModelList.{name}": LossRule("info", neutral=(False, "")) for name in ("has_more", "first_id", "last_id", "next_page")},
 }  # fmt: skip
 """``Class.field`` of the canonical model to the severity and reason of its loss. Rows are in the order in which a report has them."""
 
@@ -101,7 +101,7 @@ NO_LOSS: frozenset[str] = frozenset({
     "Request.continues_last_turn",  # ``note_prefill`` reports it where there is such a turn
     "AudioOutput.voice_vendor",
     "Media.vendor",  # whose storage has the file
-    "Reasoning.summary",  # only distinguishes summaries from other reasoning; the text stays
+    "Reasoning.is_summary",  # only distinguishes summaries from other reasoning; the text stays
     "FunctionTool.property_names",  # each new name was reported
     "ToolCall.has_generated_id",
     "ToolResult.has_generated_id",
@@ -111,8 +111,8 @@ NO_LOSS: frozenset[str] = frozenset({
     "Hosted.raw",  # the whole item, from which the other fields are decoded
     "Response.format",
     "Response.fields_after_start",  # the next three are reported by the encoders of streams
-    "Response.revised",
-    "Response.cited",
+    "Response.revised_parts",
+    "Response.citations_after_text",
     "ModelList.format",
 })  # fmt: skip
 """Fields that hold nothing that could be lost, apart from the pointers that every node has."""

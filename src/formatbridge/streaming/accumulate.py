@@ -171,13 +171,13 @@ class Collector:
             error=self._error,
             extra={**(start.extra or {}), **self._extra} or None,
             fields_after_start=self._fields_after_start,
-            revised=tuple(
+            revised_parts=tuple(
                 (part.whole(), name, earlier)
                 for choice in self._choices.values()
                 for part in choice.parts.values()
                 for name, earlier in (part.revised or {}).items()
             ),
-            cited=tuple(citation for choice in self._choices.values() for citation in choice.cited),
+            citations_after_text=tuple(citation for choice in self._choices.values() for citation in choice.cited),
         )
 
     def first_parts(self, *, is_over: bool) -> Mapping[int, PartState]:

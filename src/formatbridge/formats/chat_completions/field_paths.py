@@ -53,7 +53,7 @@ FIELD_PATHS = FieldPaths(
         "Citation.cited_text": ("url_citation/content",),
         "Citation.start": ("url_citation/start_index",),
         "Citation.end": ("url_citation/end_index",),
-        "TokenLogprob.top": ("top_logprobs",),
+        "TokenLogprob.top_logprobs": ("top_logprobs",),
         "Choice.logprobs": ("logprobs",),
         "Choice.refusal_logprobs": ("logprobs/refusal",),
         "Finish.reason": ("finish_reason",),
@@ -78,7 +78,7 @@ FIELD_PATHS = FieldPaths(
         "Model.owner": ("owned_by",),
         "Model.input_limit": INPUT_LIMITS,
         "Model.output_limit": OUTPUT_LIMITS,
-        "Model.retires": ("shutdown_date",),
+        "Model.retires_at": ("shutdown_date",),
     },
     rules={
         **{f"{kind}.cache_control": LossRule("info") for kind in ("Media", "Refusal", "Text")},

@@ -22,7 +22,7 @@ REQUEST_HOLDS: Holds = {
     ir.Namespace: NONE,
     ir.HostedTool: frozenset({"family", "kind", "name", "user_location", "context_size"}),
     ir.McpServer: NONE,
-    ir.ToolChoice: frozenset({"mode", "names", "namespaces", "hosted", "free", "inner"}),
+    ir.ToolChoice: frozenset({"mode", "names", "namespaces", "hosted", "always_allowed", "allowed_mode"}),
     ir.ReasoningConfig: frozenset({"mode", "effort", "budget"}),
     ir.OutputFormat: frozenset({"type", "schema", "name", "description", "strict"}),
     ir.AudioOutput: frozenset({"voice", "format"}),
@@ -41,7 +41,7 @@ RESPONSE_HOLDS: Holds = {
     ir.Hosted: NONE,
     ir.Opaque: NONE,
     ir.Citation: frozenset({"kind", "url", "title", "start", "end"}),
-    ir.TokenLogprob: frozenset({"token", "logprob", "bytes", "top"}),
+    ir.TokenLogprob: frozenset({"token", "logprob", "bytes", "top_logprobs"}),
     ir.Finish: frozenset({"reason", "raw", "is_specific", "message"}),
     ir.TokenCount: NONE,
     ir.Usage: frozenset({
@@ -49,7 +49,7 @@ RESPONSE_HOLDS: Holds = {
         "input_modality", "output_modality", "accepted_prediction", "rejected_prediction",
     }),
     ir.Error: frozenset({"kind", "message", "family", "status", "code", "type", "param"}),
-    ir.Model: frozenset({"id", "created", "owner", "retires"}),
+    ir.Model: frozenset({"id", "created", "owner", "retires_at"}),
     ir.ModelList: frozenset({"models"}),
 }  # fmt: skip
 

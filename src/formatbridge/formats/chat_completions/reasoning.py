@@ -207,7 +207,7 @@ def _decode_details(raw: list[JsonObject], src: str, *, is_piece: bool) -> list[
         if _GENERATED_ID.fullmatch(part.id or ""):
             part.id = None
             if part.signature and part.signature.issuer == _GOOGLE:
-                part.signature.item = None
+                part.signature.item_id = None
     return parts
 
 
@@ -220,7 +220,7 @@ def _encode_details(part: ir.Reasoning, token: str | None, format: str | None, i
         return [{"type": "reasoning.encrypted", "data": token, **issuer, **known_id, "index": index}]
     if token is not None and part.signature and part.signature.kind == "thinking":
         return [{"type": "reasoning.text", "text": part.text, "signature": token, **issuer, **known_id, "index": index}]
-    slot = "summary" if part.summary else "text"
+    slot = "summary" if part.is_summary else "text"
     if token is None:
         return [{"type": f"reasoning.{slot}", slot: part.text, **known_id, "index": index}]
     # A text and a token that does not sign it are joined by their id when a client sends them back.
@@ -264,7 +264,7 @@ def _decode_detail(detail: JsonObject, src: str) -> ir.Reasoning:
     known = _DETAIL | {"format"} if format in ("", _DETAIL_FORMATS[issuer]) else _DETAIL
     return ir.Reasoning(
         text=text or summary,
-        summary="summary" in raw,
+        is_summary="summary" in raw,
         signature=decode_token(token, issuer, kind, f"{src}/{slot}", raw.get("id") or None, "chat_completions") if token else None,
         id=raw.get("id") or None,
         src=src,
@@ -412,7 +412,7 @@ def encode_message_signature(
         elif part.text:
             unsigned.append(replace(part, signature=None))
     token: ir.Signature = first.signature  # type: ignore[union-attr, assignment]  # it has a signature
-    return unsigned, remaining, encode_extra_content(token.token, token.key)
+    return unsigned, remaining, encode_extra_content(token.token, token.received_key)
 
 
 def separate_bound_token(call: ir.ToolCall) -> tuple[ir.ToolCall, list[ir.Reasoning]]:
@@ -421,9 +421,9 @@ def separate_bound_token(call: ir.ToolCall) -> tuple[ir.ToolCall, list[ir.Reason
     The token has the id that the call has now. Source: recorded traffic of OpenRouter (fixture reasoning_bound).
     """
     token = call.signature
-    if token is None or token.item is None or token.received_in != "chat_completions":
+    if token is None or token.item_id is None or token.received_in != "chat_completions":
         return call, []
-    return replace(call, signature=None), [ir.Reasoning("", token.src, replace(token, item=call.id))]
+    return replace(call, signature=None), [ir.Reasoning("", token.src, replace(token, item_id=call.id))]
 
 
 def encode_answer_signature(signature: ir.Signature | None, losses: Ledger, options: Options) -> JsonObject:
@@ -434,7 +434,9 @@ def encode_answer_signature(signature: ir.Signature | None, losses: Ledger, opti
         losses.dropped(signature, code="foreign_signature")
         return {}
     is_native = signature.issuer == _GOOGLE
-    return encode_extra_content(signature.token if is_native else encode_token(signature, "chat_completions"), signature.key)
+    return encode_extra_content(
+        signature.token if is_native else encode_token(signature, "chat_completions"), signature.received_key
+    )
 
 
 # Reasoning settings of a request.
@@ -460,6 +462,6 @@ def decode_reasoning_config(body: JsonObject) -> tuple[ir.ReasoningConfig | None
 def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
     """Encode the reasoning settings of a request as ``reasoning_effort``, or in the fields that the server reads instead."""
     # OpenAI's server never returns reasoning, so hiding it is no loss there.
-    if config.show == "hide" and losses.dialect is not None and not control_of(losses.dialect).show:
-        losses.dropped(config, "show", severity="info")
+    if config.visibility == "hide" and losses.dialect is not None and not control_of(losses.dialect).visibility:
+        losses.dropped(config, "visibility", severity="info")
     return encode_reasoning_control(config, losses)

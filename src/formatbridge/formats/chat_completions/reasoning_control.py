@@ -26,7 +26,7 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
 _UNSUPPORTED = "unsupported_by_server"
-_Field = Literal["effort", "budget", "mode", "show"]
+_Field = Literal["effort", "budget", "mode", "visibility"]
 
 
 class _Setting(NamedTuple):
@@ -56,9 +56,9 @@ _SETTINGS = (
     _Setting("chat_template_kwargs/enable_thinking", "mode", _FLAG),
     _Setting("chat_template_kwargs/thinking", "mode", _FLAG),
     # These servers show reasoning by default, so only the request to hide it is decoded.
-    _Setting("reasoning/exclude", "show", {True: "hide"}),
-    _Setting("include_reasoning", "show", {False: "hide"}),
-    _Setting("reasoning_format", "show", {"hidden": "hide"}),
+    _Setting("reasoning/exclude", "visibility", {True: "hide"}),
+    _Setting("include_reasoning", "visibility", {False: "hide"}),
+    _Setting("reasoning_format", "visibility", {"hidden": "hide"}),
 )  # fmt: skip
 """The settings of all servers. If several contradict each other, the first is valid."""
 
@@ -71,7 +71,7 @@ class Control:
     mode: str = ""
     """Whether the model reasons."""
     budget: str = ""
-    show: str = ""
+    visibility: str = ""
     aliases: frozenset[str] = frozenset()
     """Settings that are read, and never written."""
     on: Literal["on", "adaptive"] = "on"
@@ -94,7 +94,11 @@ _OTHER_FLAGS = frozenset({"chat_template_kwargs/thinking"})
 _CONTROLS: Mapping[ReasoningControl, Control] = {
     "reasoning_effort": Control(effort=_EFFORT),
     "reasoning": Control(
-        effort="reasoning/effort", budget="reasoning/max_tokens", mode="reasoning/enabled", show="reasoning/exclude", is_object=True
+        effort="reasoning/effort",
+        budget="reasoning/max_tokens",
+        mode="reasoning/enabled",
+        visibility="reasoning/exclude",
+        is_object=True,
     ),
     "reasoning_toggle": Control(effort=_EFFORT, mode="reasoning/enabled"),
     "thinking_and_effort": Control(effort=_EFFORT, mode=_TYPE, requires_mode=True),
@@ -115,14 +119,14 @@ def _members_of(*fields: _Field) -> dict[str, frozenset[str]]:
 
 
 _AMOUNTS = _members_of("effort", "budget", "mode")
-_MEMBERS = _members_of("effort", "budget", "mode", "show")
+_MEMBERS = _members_of("effort", "budget", "mode", "visibility")
 CONFIG_FIELDS = frozenset(_MEMBERS)
 """Fields of a request with reasoning settings."""
 CONFIG_OBJECTS = {name: members for name, members in _MEMBERS.items() if members}
 """Those of them that are objects, to their members with settings."""
 CONFIG_PLACES = {
     f"ReasoningConfig.{field}": tuple(setting.pointer for setting in _SETTINGS if setting.field == field)
-    for field in ("effort", "budget", "mode", "show")
+    for field in ("effort", "budget", "mode", "visibility")
 }
 """Canonical fields to the settings for them, for the report."""
 
@@ -201,11 +205,11 @@ def _fields(values: Mapping[str, Any]) -> JsonObject:
 def _encode_object(config: ir.ReasoningConfig, control: Control, losses: Ledger) -> JsonObject:
     """Encode the settings as an object that has either an effort or a budget."""
     # The reasoning is in the answer unless ``exclude`` is set (openrouter.ai/docs/use-cases/reasoning-tokens).
-    if config.show in ("concise", "detailed"):
-        losses.changed(config, "show", True, severity="info")
+    if config.visibility in ("concise", "detailed"):
+        losses.changed(config, "visibility", True, severity="info")
     if config.extra:
         losses.extras(config)
-    hidden = {control.show: True} if config.show == "hide" else {}
+    hidden = {control.visibility: True} if config.visibility == "hide" else {}
     if config.mode in ("off", "between_tools") or config.effort is not None:
         effort = encode_effort(config, losses)
         return _fields({control.effort: effort} | hidden) if effort else {}
@@ -267,7 +271,7 @@ def _read_by(rules: DialectRules | None) -> frozenset[str]:
 
 def _amounts_in(body: JsonObject) -> dict[str, Any]:
     """Return the settings for the amount of reasoning, by pointer."""
-    return {pointer: value for pointer, value, field, _ in read_settings(body) if field != "show"}
+    return {pointer: value for pointer, value, field, _ in read_settings(body) if field != "visibility"}
 
 
 def _turns_off(body: JsonObject) -> bool:

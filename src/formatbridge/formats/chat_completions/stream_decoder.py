@@ -377,7 +377,7 @@ class StreamDecoder:
             out.append(events.PartUpdate(choice.index, number, signature=part.signature))
         if part.signature is not None or is_repeated:
             opened = choice.parts[number]  # a detail with the whole text may bring its id
-            is_unchanged = isinstance(opened, ir.Reasoning) and (opened.id, opened.summary) == (part.id, part.summary)
+            is_unchanged = isinstance(opened, ir.Reasoning) and (opened.id, opened.is_summary) == (part.id, part.is_summary)
             choice.end_part(None if is_unchanged else replace(part, text=texts.text(), src=opened.src), out)
 
     def _feed_block(self, choice: Choice, decoder: BlockDecoder, block: DecodedBlock, out: list[events.Event]) -> None:

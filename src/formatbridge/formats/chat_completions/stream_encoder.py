@@ -323,7 +323,7 @@ class StreamEncoder:
         part, choice.not_in_details = choice.not_in_details, None
         if part is None:
             return b""
-        slot = "summary" if part.summary else "text"
+        slot = "summary" if part.is_summary else "text"
         return self._add_details(choice, index, [{"type": f"reasoning.{slot}", slot: part.text}])
 
     def _add_details(self, choice: _Choice, index: int, details: list[JsonObject]) -> bytes:

@@ -253,7 +253,7 @@ class Choice:
         if self.open is None or self.open[0] != kind:
             self.close_part(out)
             if isinstance(part, ir.Reasoning):
-                part = ir.Reasoning(src=part.src, summary=part.summary, id=part.id, extra=part.extra)
+                part = ir.Reasoning(src=part.src, is_summary=part.is_summary, id=part.id, extra=part.extra)
                 self.reasoning.open(part)
             self.open = (kind, self.start(part, out))
         return self.open[1]

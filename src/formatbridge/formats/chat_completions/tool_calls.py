@@ -59,7 +59,9 @@ def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
     drop_unheld(call, losses)
     token = native_token(call.signature, "chat_completions", losses)
     encoded = _encode_unsigned_call(call)
-    return encoded if token is None or call.signature is None else encoded | encode_extra_content(token, call.signature.key)
+    return (
+        encoded if token is None or call.signature is None else encoded | encode_extra_content(token, call.signature.received_key)
+    )
 
 
 def encode_answer_call(call: ir.ToolCall, losses: Ledger, options: Options) -> JsonObject:

@@ -51,7 +51,7 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
                 losses.dropped(tool, code="too_many")
             case ir.HostedTool(family="web_search"):
                 search = {"web_search_options": encode_hosted_tool(tool, losses)}
-            case ir.McpServer(allowed=[]):  # none of its tools may be used
+            case ir.McpServer(allowed_tools=[]):  # none of its tools may be used
                 losses.dropped(tool, code="excluded", severity="info")
             case ir.HostedTool() | ir.McpServer():
                 losses.dropped(tool, code="server_tool", severity="impossible")
@@ -140,7 +140,7 @@ def decode_tool_choice(raw: str | JsonObject, tools: list[ir.Tool], src: str) ->
         mode = {"any": "required"}.get(raw, raw)
         if mode in ("none", "auto", "required"):
             free = _unaffected_tools(tools) if mode != "auto" else []
-            return ir.ToolChoice(mode=mode, free=free, src=src)  # type: ignore[arg-type]  # one of the three modes
+            return ir.ToolChoice(mode=mode, always_allowed=free, src=src)  # type: ignore[arg-type]  # one of the three modes
         return ir.ToolChoice(mode="auto", src=src, extra={WHOLE_NODE: raw})
     if raw.get("type") == "allowed_tools":
         return _decode_allowed(raw, tools, src)
@@ -158,7 +158,7 @@ def encode_tool_choice(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledg
             return _encode_named(choice.names, tools)[0]
         case "allowed":
             named = _encode_named(choice.names, tools)
-            return {"type": "allowed_tools", "allowed_tools": {"mode": choice.inner, "tools": named}}
+            return {"type": "allowed_tools", "allowed_tools": {"mode": choice.allowed_mode, "tools": named}}
         case "validated":  # ``tool_selection`` has replaced it before
             return "auto"
         case "hosted":
@@ -188,7 +188,13 @@ def _decode_allowed(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.ToolC
     )
     inner: Literal["auto", "required"] = "required" if allowed["mode"] == "required" else "auto"
     return ir.ToolChoice(
-        mode="allowed", names=names, hosted=hosted, free=_unaffected_tools(tools), inner=inner, src=src, extra=extra
+        mode="allowed",
+        names=names,
+        hosted=hosted,
+        always_allowed=_unaffected_tools(tools),
+        allowed_mode=inner,
+        src=src,
+        extra=extra,
     )
 
 

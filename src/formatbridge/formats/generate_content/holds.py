@@ -23,9 +23,9 @@ REQUEST_HOLDS: Holds = {
     ir.CustomTool: NONE,
     ir.Namespace: NONE,
     ir.HostedTool: frozenset({"family", "kind", "name", "blocked_domains"}),
-    ir.McpServer: frozenset({"label", "url", "token", "headers", "allowed", "denied"}),
-    ir.ToolChoice: frozenset({"mode", "names", "namespaces", "hosted", "free", "inner"}),
-    ir.ReasoningConfig: frozenset({"mode", "effort", "budget", "show"}),
+    ir.McpServer: frozenset({"label", "url", "authorization_token", "headers", "allowed_tools", "denied_tools"}),
+    ir.ToolChoice: frozenset({"mode", "names", "namespaces", "hosted", "always_allowed", "allowed_mode"}),
+    ir.ReasoningConfig: frozenset({"mode", "effort", "budget", "visibility"}),
     ir.OutputFormat: frozenset({"type", "schema", "strict"}),
     ir.AudioOutput: frozenset({"voice", "language"}),
     ir.ImageOutput: frozenset({"aspect_ratio", "size"}),
@@ -43,7 +43,7 @@ RESPONSE_HOLDS: Holds = {
     ir.Hosted: frozenset({"family", "role", "id", "name", "server", "arguments", "output", "error", "status", "signature"}),
     ir.Opaque: NONE,
     ir.Citation: frozenset({"kind", "url", "title", "cited_text", "start", "end"}),
-    ir.TokenLogprob: frozenset({"token", "logprob", "bytes", "top"}),
+    ir.TokenLogprob: frozenset({"token", "logprob", "bytes", "top_logprobs"}),
     ir.Finish: frozenset({"reason", "raw", "is_specific", "message"}),
     ir.TokenCount: frozenset({"input"}),
     ir.Usage: frozenset({
@@ -52,7 +52,7 @@ RESPONSE_HOLDS: Holds = {
     }),
     ir.Error: frozenset({"kind", "message", "family", "status", "code", "type", "retry_after"}),
     ir.Model: frozenset({"id", "display_name", "description", "version", "input_limit", "output_limit", "methods"}),
-    ir.ModelList: frozenset({"models", "more", "next_page"}),
+    ir.ModelList: frozenset({"models", "has_more", "next_page"}),
 }  # fmt: skip
 
 drop_unheld = unheld_fields("generate_content", REQUEST_HOLDS)

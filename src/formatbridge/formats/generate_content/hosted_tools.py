@@ -85,7 +85,7 @@ def decode_server(raw: JsonObject, src: str) -> ir.McpServer:
     return ir.McpServer(
         label=raw.get("name") or "",
         url=transport.get("url"),
-        token=token,
+        authorization_token=token,
         headers=headers or None,
         src=src,
         extra=merge_extra(read_extra(raw, _SERVER), read_extra(transport, _TRANSPORT, "streamableHttpTransport/")),
@@ -94,7 +94,7 @@ def decode_server(raw: JsonObject, src: str) -> ir.McpServer:
 
 def encode_server(server: ir.McpServer, losses: Ledger) -> JsonObject | None:
     """Encode one MCP server; None if it has no URL or no allowed tool."""
-    if server.allowed == []:  # no tool of the server is allowed
+    if server.allowed_tools == []:  # no tool of the server is allowed
         losses.changed(server, "", None, "excluded", severity="info")  # the report shows which value excludes the server
         return None
     if server.url is None:
@@ -102,11 +102,11 @@ def encode_server(server: ir.McpServer, losses: Ledger) -> JsonObject | None:
         return None
     drop_unheld(server, losses)
     # The format has no list of allowed tools, so all tools of the server are allowed.
-    if server.allowed:
-        losses.dropped(server, "allowed")
-        losses.dropped(server, "allowed.default")
-    for name in server.denied or ():
-        losses.dropped(server, f"denied/{escape(name)}/enabled")
+    if server.allowed_tools:
+        losses.dropped(server, "allowed_tools")
+        losses.dropped(server, "allowed_tools.default")
+    for name in server.denied_tools or ():
+        losses.dropped(server, f"denied_tools/{escape(name)}/enabled")
     headers = _encode_headers(server, losses)
     transport: JsonObject = {"url": server.url} | ({"headers": headers} if headers else {})
     return {"name": server.label, "streamableHttpTransport": transport}
@@ -116,12 +116,12 @@ def _encode_headers(server: ir.McpServer, losses: Ledger) -> dict[str, str]:
     """Encode the headers with the token; another ``Authorization`` header is dropped, because the name is taken."""
     headers = {}
     for name, value in (server.headers or {}).items():
-        if server.token is None or name.lower() != "authorization":
+        if server.authorization_token is None or name.lower() != "authorization":
             headers[name] = value
         else:
-            is_same = value[:7].lower() == "bearer " and value[7:] == server.token
+            is_same = value[:7].lower() == "bearer " and value[7:] == server.authorization_token
             losses.dropped(server, f"headers/{escape(name)}", "too_many", severity="info" if is_same else "lossy")
-    return headers if server.token is None else headers | {"Authorization": f"Bearer {server.token}"}
+    return headers if server.authorization_token is None else headers | {"Authorization": f"Bearer {server.authorization_token}"}
 
 
 _CODE = frozenset({"executableCode", "thoughtSignature"})

@@ -27,7 +27,7 @@ def decode_models(body: JsonObject) -> ir.ModelList:
     return ir.ModelList(
         format="generate_content",
         models=[_decode_model(raw, f"/{name}/{index}") for name in _LISTS for index, raw in enumerate(body.get(name) or ())],
-        more=bool(token) if token is not None else None,
+        has_more=bool(token) if token is not None else None,
         next_page=token or None,
         extra=read_extra(body, frozenset({*_LISTS, "nextPageToken"})),
     )
@@ -59,7 +59,7 @@ def encode_models(models: ir.ModelList, losses: Ledger) -> JsonObject:
     """Encode one page of models."""
     drop_unheld_in_answer(models, losses)
     if not models.next_page:
-        drop_field(models, "more", losses)
+        drop_field(models, "has_more", losses)
     body: JsonObject = {"models": [_encode_model(model, f"/models/{index}", losses) for index, model in enumerate(models.models)]}
     return body | ({"nextPageToken": models.next_page} if models.next_page else {})
 

@@ -148,7 +148,7 @@ def decode_reasoning_config(raw: JsonObject) -> ir.ReasoningConfig:
         mode=None if budget is None or budget < -1 else "off" if budget == 0 else "adaptive" if budget == -1 else "on",
         effort=_LEVELS.get(level),
         budget=budget if budget is not None and budget > 0 else None,
-        show=None if shown is None else "auto" if shown else "hide",
+        visibility=None if shown is None else "auto" if shown else "hide",
         src="/generationConfig/thinkingConfig",
         extra=merge_extra(unread or None, read_extra(raw, _CONFIG)),
     )
@@ -159,16 +159,16 @@ def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonO
     drop_unheld(config, losses)
     fields: JsonObject = _encode_amount(config, losses)
     # By default the server returns no reasoning. It rejects the flag if reasoning is off (lobehub/lobehub#7985).
-    if config.show is None and fields and fields.get("thinkingBudget") != 0:
+    if config.visibility is None and fields and fields.get("thinkingBudget") != 0:
         fields["includeThoughts"] = losses.added("/generationConfig/thinkingConfig/includeThoughts", True, SHOWN)
-    elif config.show == "hide":
+    elif config.visibility == "hide":
         fields["includeThoughts"] = False
-    elif config.show is not None and fields.get("thinkingBudget") == 0:
-        losses.dropped(config, "show", "excluded", severity="info")
-    elif config.show is not None:
+    elif config.visibility is not None and fields.get("thinkingBudget") == 0:
+        losses.dropped(config, "visibility", "excluded", severity="info")
+    elif config.visibility is not None:
         fields["includeThoughts"] = True
-        if config.show != "auto":
-            losses.changed(config, "show", True, severity="info")
+        if config.visibility != "auto":
+            losses.changed(config, "visibility", True, severity="info")
     return {"thinkingConfig": fields} if fields else {}
 
 

@@ -351,7 +351,7 @@ def decode_logprobs(raw: JsonObject, src: str, start: int = 0) -> tuple[list[ir.
     for position, (token, candidates) in enumerate(zip(tokens, ranked, strict=False), start):
         if candidates.get("candidates"):
             token.second_src = f"{src}/topCandidates/{position}"
-            token.top = [
+            token.top_logprobs = [
                 _decode_token(top, f"{token.second_src}/candidates/{rank}") for rank, top in enumerate(candidates["candidates"])
             ]
     return tokens or None, unread or None
@@ -373,8 +373,10 @@ def _decode_token(raw: JsonObject, src: str) -> ir.TokenLogprob:
 def encode_logprobs(tokens: list[ir.TokenLogprob], losses: Ledger) -> JsonObject:
     """Encode the chosen tokens and the alternatives of each."""
     logprobs: JsonObject = {"chosenCandidates": [_encode_token(token, losses) for token in tokens]}
-    if any(token.top for token in tokens):
-        logprobs["topCandidates"] = [{"candidates": [_encode_token(top, losses) for top in token.top or ()]} for token in tokens]
+    if any(token.top_logprobs for token in tokens):
+        logprobs["topCandidates"] = [
+            {"candidates": [_encode_token(top, losses) for top in token.top_logprobs or ()]} for token in tokens
+        ]
     return logprobs
 
 

@@ -146,9 +146,9 @@ def decode_tool_choice(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.To
     if mode == "ANY" and names:
         if len(names) == 1:
             return ir.ToolChoice(mode="named", names=names, src=src, extra=extra)
-        return ir.ToolChoice(mode="allowed", names=names, free=free, inner="required", src=src, extra=extra)
+        return ir.ToolChoice(mode="allowed", names=names, always_allowed=free, allowed_mode="required", src=src, extra=extra)
     if mode == "VALIDATED":
-        return ir.ToolChoice(mode="validated", names=names, free=free, src=src, extra=extra)
+        return ir.ToolChoice(mode="validated", names=names, always_allowed=free, src=src, extra=extra)
     unread: JsonObject = {"allowedFunctionNames": names} if names else {}
     if mode not in _MODES:
         unread["mode"] = raw["mode"]
@@ -156,7 +156,7 @@ def decode_tool_choice(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.To
         return None
     extra = merge_extra(extra, unread or None)
     if mode in ("ANY", "NONE"):
-        return ir.ToolChoice(mode="required" if mode == "ANY" else "none", free=free, src=src, extra=extra)
+        return ir.ToolChoice(mode="required" if mode == "ANY" else "none", always_allowed=free, src=src, extra=extra)
     return ir.ToolChoice(mode="auto", src=src, extra=extra)
 
 
@@ -181,7 +181,7 @@ def encode_tool_choice(choice: ir.ToolChoice, losses: Ledger, *, is_combined: bo
         case "named":
             return {"mode": "ANY", "allowedFunctionNames": choice.names}
         case "allowed":
-            if choice.inner == "required":
+            if choice.allowed_mode == "required":
                 return {"mode": "ANY", "allowedFunctionNames": choice.names}
             config: JsonObject = losses.changed(choice, "", {"mode": "VALIDATED" if is_combined else "AUTO"})
             return config

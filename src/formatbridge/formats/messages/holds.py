@@ -25,9 +25,9 @@ REQUEST_HOLDS: Holds = {
     ir.HostedTool: frozenset({
         "family", "kind", "name", "allowed_domains", "blocked_domains", "user_location", "max_uses", "cache",
     }),
-    ir.McpServer: frozenset({"label", "url", "token", "headers", "allowed", "denied", "defer_loading", "cache"}),
-    ir.ToolChoice: frozenset({"mode", "names", "namespaces", "hosted", "free", "inner"}),
-    ir.ReasoningConfig: frozenset({"mode", "effort", "budget", "show"}),
+    ir.McpServer: frozenset({"label", "url", "authorization_token", "headers", "allowed_tools", "denied_tools", "defer_loading", "cache"}),
+    ir.ToolChoice: frozenset({"mode", "names", "namespaces", "hosted", "always_allowed", "allowed_mode"}),
+    ir.ReasoningConfig: frozenset({"mode", "effort", "budget", "visibility"}),
     ir.OutputFormat: frozenset({"type", "schema", "strict"}),
     ir.AudioOutput: NONE,
     ir.ImageOutput: NONE,
@@ -52,8 +52,8 @@ RESPONSE_HOLDS: Holds = {
         "input", "output", "total", "cache_read", "cache_write", "reasoning", "cache_write_ttl", "server_tools",
     }),
     ir.Error: frozenset({"kind", "message", "family", "status", "code", "type", "request_id"}),
-    ir.Model: frozenset({"id", "display_name", "created", "input_limit", "output_limit", "lifecycle", "retires"}),
-    ir.ModelList: frozenset({"models", "more", "first_id", "last_id"}),
+    ir.Model: frozenset({"id", "display_name", "created", "input_limit", "output_limit", "lifecycle", "retires_at"}),
+    ir.ModelList: frozenset({"models", "has_more", "first_id", "last_id"}),
 }  # fmt: skip
 
 drop_unheld = unheld_fields("messages", REQUEST_HOLDS)

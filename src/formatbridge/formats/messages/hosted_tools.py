@@ -154,9 +154,9 @@ def decode_server(raw: JsonObject, index: int, toolset: JsonObject, toolset_src:
     return ir.McpServer(
         label=raw["name"],
         url=raw["url"],
-        token=raw.get("authorization_token"),
-        allowed=allowed,
-        denied=denied if denied and allowed is None else None,
+        authorization_token=raw.get("authorization_token"),
+        allowed_tools=allowed,
+        denied_tools=denied if denied and allowed is None else None,
         defer_loading=defaults.get("defer_loading"),
         cache=decode_cache(toolset, toolset_src),
         src=f"/mcp_servers/{index}",
@@ -204,20 +204,20 @@ def encode_server(server: ir.McpServer, losses: Ledger) -> tuple[JsonObject, Jso
     if token is not None:
         entry["authorization_token"] = token
     toolset: JsonObject = {"type": "mcp_toolset", "mcp_server_name": server.label}
-    defaults: JsonObject = {} if server.allowed is None else {"enabled": False}
+    defaults: JsonObject = {} if server.allowed_tools is None else {"enabled": False}
     if server.defer_loading is not None:
         defaults["defer_loading"] = server.defer_loading
     if defaults:
         toolset["default_config"] = defaults
-    switched = server.denied if server.allowed is None else server.allowed
+    switched = server.denied_tools if server.allowed_tools is None else server.allowed_tools
     if switched:
-        toolset["configs"] = {name: {"enabled": server.allowed is not None} for name in switched}
+        toolset["configs"] = {name: {"enabled": server.allowed_tools is not None} for name in switched}
     return entry, toolset | encode_cache(server.cache, losses)
 
 
 def _encode_headers(server: ir.McpServer, losses: Ledger) -> str | None:
     """Return the authorization token, which may be in the headers. This format has no field for other headers."""
-    token = server.token
+    token = server.authorization_token
     for name, value in (server.headers or {}).items():
         scheme, _, credentials = value.partition(" ")
         # Responses has any headers here, and OpenAI's clients often pass the token in one.

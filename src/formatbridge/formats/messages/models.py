@@ -21,7 +21,7 @@ def decode_models(body: JsonObject) -> ir.ModelList:
     return ir.ModelList(
         format="messages",
         models=[_decode_model(raw, f"/data/{index}") for index, raw in enumerate(body["data"] or ())],
-        more=body.get("has_more"),
+        has_more=body.get("has_more"),
         first_id=body.get("first_id"),
         last_id=body.get("last_id"),
         extra=read_extra(body, _LIST),
@@ -32,7 +32,7 @@ def encode_models(models: ir.ModelList, losses: Ledger) -> JsonObject:
     """Encode a page of a model list."""
     drop_unheld_in_answer(models, losses)
     data = [_encode_model(model, f"/data/{index}", losses) for index, model in enumerate(models.models)]
-    more = models.more if models.more is not None else bool(models.next_page)
+    more = models.has_more if models.has_more is not None else bool(models.next_page)
     first, last = (data[0]["id"], data[-1]["id"]) if data else (None, None)
     return {"data": data, "has_more": more, "first_id": models.first_id or first, "last_id": models.last_id or last}
 
@@ -50,7 +50,7 @@ def _decode_model(raw: JsonObject, src: str) -> ir.Model:
         input_limit=raw.get("max_input_tokens"),
         output_limit=raw.get("max_tokens"),
         lifecycle=raw.get("lifecycle"),
-        retires=raw.get("retires_at"),
+        retires_at=raw.get("retires_at"),
         src=src,
         extra=extra,
     )
@@ -67,9 +67,9 @@ def _encode_model(model: ir.Model, pointer: str, losses: Ledger) -> JsonObject:
         else encode_time(model, model.created, losses),
         "lifecycle": model.lifecycle or losses.added(f"{pointer}/lifecycle", "active"),
     }
-    retires = model.retires
+    retires = model.retires_at
     if retires is not None and time_of(retires) is None:
-        drop_field(model, "retires", losses)
+        drop_field(model, "retires_at", losses)
         retires = None
     optional = {"retires_at": retires, "max_input_tokens": model.input_limit, "max_tokens": model.output_limit}
     return body | {key: value for key, value in optional.items() if value is not None}

@@ -33,7 +33,7 @@ _CONFIGS = {
 # Source: the official SDK, ``ThinkingConfigParam``.
 _MODES = {"enabled": "on", "adaptive": "adaptive", "disabled": "off", "between_tools": "between_tools"}
 _SHOWN = {"summarized": "auto", "omitted": "hide"}
-"""Values of ``thinking.display`` to canonical values of ``show``."""
+"""Values of ``thinking.display`` to canonical values of ``visibility``."""
 
 
 def decode_reasoning(raw: JsonObject, src: str) -> ir.Reasoning:
@@ -125,7 +125,7 @@ def decode_reasoning_config(body: JsonObject) -> tuple[ir.ReasoningConfig | None
         mode=mode,  # type: ignore[arg-type]  # the values of the table
         effort=known,
         budget=thinking.get("budget_tokens") if "budget_tokens" in fields else None,
-        show=_SHOWN.get(display, "auto") if display is not None else None,  # type: ignore[arg-type]  # the values of the table
+        visibility=_SHOWN.get(display, "auto") if display is not None else None,  # type: ignore[arg-type]  # the values of the table
         extra=read_extra(thinking, fields, "thinking/"),
     )
     return config, merge_extra(unread, {"thinking/display": display} if display is not None and display not in _SHOWN else None)
@@ -142,18 +142,18 @@ def encode_reasoning_config(config: ir.ReasoningConfig, limit: int, rejects_thin
             if getattr(config, name) not in (None, "none"):
                 losses.dropped(config, name, "excluded")
         # The server rejects ``display`` without thinking (official SDK, ``ThinkingConfigDisabledParam``).
-        if config.show not in (None, "hide"):
-            losses.dropped(config, "show", "excluded", severity="info")
+        if config.visibility not in (None, "hide"):
+            losses.dropped(config, "visibility", "excluded", severity="info")
         return {"thinking": {"type": "disabled"}}
     if rejects_thinking:
         drop_reasoning_settings(config, losses)
         return {}
     effort = encode_effort(config, losses)
     thinking = _encode_budget(config, limit, losses) or _encode_mode(config, effort, losses)
-    if thinking is not None and config.show is not None and thinking["type"] in ("enabled", "adaptive"):
-        thinking["display"] = "omitted" if config.show == "hide" else "summarized"
-        if config.show in ("concise", "detailed"):
-            losses.changed(config, "show", "summarized", severity="info")
+    if thinking is not None and config.visibility is not None and thinking["type"] in ("enabled", "adaptive"):
+        thinking["display"] = "omitted" if config.visibility == "hide" else "summarized"
+        if config.visibility in ("concise", "detailed"):
+            losses.changed(config, "visibility", "summarized", severity="info")
     body: JsonObject = {"thinking": thinking} if thinking else {}
     return body | {"output_config": {"effort": effort}} if effort else body
 
@@ -192,8 +192,8 @@ def _encode_mode(config: ir.ReasoningConfig, effort: str | None, losses: Ledger)
         return {"type": "between_tools"}
     if config.mode == "adaptive" or effort is not None or (config.mode == "on" and config.budget is None):
         return {"type": "adaptive"}
-    if config.show in (None, "hide") or config.budget is not None:
-        if config.show is not None and config.budget is not None:
-            losses.dropped(config, "show", "excluded")
+    if config.visibility in (None, "hide") or config.budget is not None:
+        if config.visibility is not None and config.budget is not None:
+            losses.dropped(config, "visibility", "excluded")
         return None
     return {"type": losses.added("/thinking/type", "adaptive", "reasoning is shown only if the model reasons")}

@@ -199,7 +199,7 @@ def encode_tool_choice(choice: ir.ToolChoice, tools: list[JsonObject], losses: L
                 return None
             return {"type": "tool", "name": choice.names[0]}
         case "allowed":
-            any_tool = {"type": _CHOICES[choice.inner]}
+            any_tool = {"type": _CHOICES[choice.allowed_mode]}
             losses.changed(choice, "", any_tool)
             return any_tool
         case "validated":  # tool selection has replaced it

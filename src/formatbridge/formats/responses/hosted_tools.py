@@ -133,9 +133,9 @@ def decode_server(raw: JsonObject, src: str) -> ir.McpServer:
     return ir.McpServer(
         label=raw["server_label"],
         url=raw.get("server_url"),
-        token=raw.get("authorization"),
+        authorization_token=raw.get("authorization"),
         headers=raw.get("headers"),
-        allowed=filters.get("tool_names") if filters else allowed,
+        allowed_tools=filters.get("tool_names") if filters else allowed,
         approval=approval,
         description=raw.get("server_description"),
         defer_loading=raw.get("defer_loading"),
@@ -152,17 +152,17 @@ def encode_server(server: ir.McpServer, losses: Ledger) -> JsonObject:
     """Encode an MCP server; without an approval setting no call requires approval, as in other formats."""
     drop_unheld(server, losses)
     # Anthropic Messages can disable single tools; ``allowed_tools`` lists the allowed ones only.
-    for name in server.denied or ():
-        losses.dropped(server, f"denied/{escape(name)}/enabled")
+    for name in server.denied_tools or ():
+        losses.dropped(server, f"denied_tools/{escape(name)}/enabled")
     label = legal_label(server.label)
     if label != server.label:
         losses.changed(server, "label", label, "renamed")
     encoded: JsonObject = {"type": "mcp", "server_label": label}
     fields = {
         "server_url": server.url,
-        "authorization": server.token,
+        "authorization": server.authorization_token,
         "headers": server.headers,
-        "allowed_tools": server.allowed,
+        "allowed_tools": server.allowed_tools,
         "server_description": server.description,
         "defer_loading": server.defer_loading,
         # The default of the server is ``always``, which would stop a call that no other format stops.

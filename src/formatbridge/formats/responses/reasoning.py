@@ -145,7 +145,7 @@ def decode_reasoning_config(raw: JsonObject) -> ir.ReasoningConfig:
     }
     return ir.ReasoningConfig(
         effort=effort if effort in EFFORTS else None,
-        show=show if show in ("auto", "concise", "detailed") else None,
+        visibility=show if show in ("auto", "concise", "detailed") else None,
         src="/reasoning",
         extra=merge_extra(read_extra(raw, _CONFIG), {key: value for key, value in unread.items() if value is not None}),
     )
@@ -157,6 +157,6 @@ def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonO
     effort = encode_effort(config, losses)
     fields: JsonObject = {"effort": effort} if effort else {}
     # A summary requires a verified organization, so only a caller that requests one gets it (continuedev/continue#9607).
-    if config.show not in (None, "hide"):
-        fields["summary"] = config.show
+    if config.visibility not in (None, "hide"):
+        fields["summary"] = config.visibility
     return {"reasoning": fields} if fields else {}

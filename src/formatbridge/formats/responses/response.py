@@ -285,7 +285,7 @@ class _OutputEncoder:
         """Encode the reasoning token of a part that has no field for it as a reasoning item before that part."""
         token = encode_carried_token(signature, self._losses, self._options, kind)
         if token:
-            self._items.append(encode_reasoning_item("", token, len(self._items), self._ids, signature.item))
+            self._items.append(encode_reasoning_item("", token, len(self._items), self._ids, signature.item_id))
 
     def _encode_hosted(self, index: int, part: ir.Hosted, item_index: int) -> JsonObject:
         """Encode a hosted call with its result, which may be anywhere after it."""

@@ -115,7 +115,7 @@ def _without_text(item: Item, raw: JsonObject) -> tuple[JsonObject, JsonObject |
     # The decoder of whole items prefers the text to the summary. But the deltas of the summary came first, and were emitted.
     slot = item.slots.get(0)
     opened = slot.part if slot is not None and slot.length else None
-    if item.kind != "reasoning" or not isinstance(opened, ir.Reasoning) or not opened.summary or not raw.get("content"):
+    if item.kind != "reasoning" or not isinstance(opened, ir.Reasoning) or not opened.is_summary or not raw.get("content"):
         return raw, None
     return {key: value for key, value in raw.items() if key != "content"}, {f"/output/{item.position}/content": raw["content"]}
 
@@ -482,9 +482,9 @@ class StreamDecoder:
         if item.is_closed or (slot is None and not text):
             return
         if slot is None:
-            slot = self._emitter.open(item, 0, ir.Reasoning("", f"/output/{item.position}", summary=is_summary, id=item.id))
+            slot = self._emitter.open(item, 0, ir.Reasoning("", f"/output/{item.position}", is_summary=is_summary, id=item.id))
             slot.part_index = part_index
-        if not isinstance(slot.part, ir.Reasoning) or slot.part.summary is not is_summary:
+        if not isinstance(slot.part, ir.Reasoning) or slot.part.is_summary is not is_summary:
             return
         if slot.part_index is not None and part_index > slot.part_index:
             self._emitter.add_text(slot, "\n\n" * (part_index - slot.part_index))

@@ -340,7 +340,7 @@ class StreamEncoder:
     def _close_reasoning(self, reasoning: ReasoningItem, signature: ir.Signature | None, status: str | None = None) -> None:
         """Close reasoning. If the item id of its token differs from the sent id, the tag contains that id."""
         # The id of the item was sent when it opened. The next request needs the id that the issuer gave it.
-        tag = signature.kind if signature and signature.item not in (None, reasoning.id) else None
+        tag = signature.kind if signature and signature.item_id not in (None, reasoning.id) else None
         reasoning.close(encode_carried_token(signature, self._writer.losses, self._options, tag), status)
 
     def _close_hosted(self, state: _PartState, part: ir.Hosted) -> None:
@@ -407,7 +407,7 @@ class StreamEncoder:
         token = encode_carried_token(signature, self._writer.losses, self._options, kind)
         if token:
             self._calls.close_complete()
-            item = encode_reasoning_item("", token, self._writer.next_index(), self._writer.ids, signature.item)
+            item = encode_reasoning_item("", token, self._writer.next_index(), self._writer.ids, signature.item_id)
             bare = {key: value for key, value in item.items() if key != "encrypted_content"}
             self._writer.close_item(self._writer.open_item(bare), dumps(item))
 

@@ -462,7 +462,7 @@ def _decode_open_reasoning(item: Item, src: str) -> ir.Reasoning:
     if not item.slots:
         name = "content" if any(name == "content" for name, _ in item.parts) else "summary"
         texts = [str(part.get("text") or "") for (each, _), part in sorted(item.parts.items()) if each == name]
-        out.text, out.summary = "\n\n".join(filter(None, texts)), name == "summary"
+        out.text, out.is_summary = "\n\n".join(filter(None, texts)), name == "summary"
     return out
 
 
@@ -498,7 +498,7 @@ def _completion_events(slot: Slot, whole: ir.Part, citations: list[ir.Citation])
     if isinstance(whole, ir.Text):
         more["citations"] = [*known, *_new_citations(whole.citations or [], known)] or None
     if isinstance(slot.part, ir.Reasoning):
-        more["summary"] = slot.part.summary
+        more["is_summary"] = slot.part.is_summary
     # A copy of the state completes the part, because the caller may feed more events.
     emitter = PartEmitter()
     emitter.complete(replace(slot, pieces=[*slot.pieces], citations=known), replace(whole, **more))

@@ -314,7 +314,13 @@ def _decode_allowed(raw: JsonObject, src: str) -> ir.ToolChoice:
     if inner == "required" and len(raw["tools"]) == len(hosted) == 1 and hosted[0] in FORCED_BY_ALLOWED_TOOLS:  # this one is forced
         return ir.ToolChoice(mode="hosted", names=hosted, hosted=hosted, src=src, extra=extra)
     return ir.ToolChoice(
-        mode="allowed", names=names, namespaces=spaces if any(spaces) else None, hosted=hosted, inner=inner, src=src, extra=extra
+        mode="allowed",
+        names=names,
+        namespaces=spaces if any(spaces) else None,
+        hosted=hosted,
+        allowed_mode=inner,
+        src=src,
+        extra=extra,
     )
 
 
@@ -326,9 +332,9 @@ def _encode_allowed(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledger)
     # In Gemini the list concerns functions only, and server tools are always allowed.
     servers = _encode_hosted_choices(tools)
     hosted = [servers.get(name) or {"type": name} for name in choice.hosted]
-    free = [servers[name] for name in dict.fromkeys(choice.free) if name in servers and name not in choice.hosted]
-    encoded = {"type": "allowed_tools", "mode": choice.inner, "tools": _encode_named(choice.names, tools) + hosted + free}
-    if free and choice.inner == "required":
+    free = [servers[name] for name in dict.fromkeys(choice.always_allowed) if name in servers and name not in choice.hosted]
+    encoded = {"type": "allowed_tools", "mode": choice.allowed_mode, "tools": _encode_named(choice.names, tools) + hosted + free}
+    if free and choice.allowed_mode == "required":
         losses.changed(choice, "", encoded)
     return encoded
 

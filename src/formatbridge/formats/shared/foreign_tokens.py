@@ -66,7 +66,7 @@ def without_foreign_tokens(
             owner, last = _steps_to(result, pointer)[-1]
             owner[last] = signature.token
             if has_item_id(signature):
-                owner["id"] = signature.item
+                owner["id"] = signature.item_id
             continue
         has_lost = True
         gone, turn = _take_out(result, pointer, emptied)

@@ -27,7 +27,9 @@ def _decode_token(raw: JsonObject, src: str) -> ir.TokenLogprob:
     # {"token": "Hi", "logprob": -0.1, "bytes": [72, 105], "top_logprobs": [{"token": "Hi", "logprob": -0.1, "bytes": null}]}
     token, runners_up = _decode_likely(raw, src, _TOKEN), raw.get("top_logprobs")
     if runners_up is not None:
-        token.top = [_decode_likely(each, f"{src}/top_logprobs/{index}", _RUNNER_UP) for index, each in enumerate(runners_up)]
+        token.top_logprobs = [
+            _decode_likely(each, f"{src}/top_logprobs/{index}", _RUNNER_UP) for index, each in enumerate(runners_up)
+        ]
     return token
 
 
@@ -48,7 +50,7 @@ def encode_tokens(tokens: Sequence[ir.TokenLogprob], losses: Ledger, *, needs_by
     encoded: list[JsonObject] = []
     for token in tokens:
         encoded.append(_encode_token(token, losses, needs_bytes))
-        encoded[-1]["top_logprobs"] = [_encode_token(top, losses, needs_bytes) for top in token.top or ()]
+        encoded[-1]["top_logprobs"] = [_encode_token(top, losses, needs_bytes) for top in token.top_logprobs or ()]
     return encoded
 
 

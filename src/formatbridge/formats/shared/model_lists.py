@@ -45,7 +45,7 @@ def _decode_model(raw: JsonObject, src: str) -> ir.Model:
         owner=raw.get("owned_by"),
         input_limit=input_limit,
         output_limit=output_limit,
-        retires=raw.get("shutdown_date"),
+        retires_at=raw.get("shutdown_date"),
         src=src,
         extra=extra or None,
     )
@@ -80,8 +80,8 @@ def _encode_model(model: ir.Model, pointer: str, drop_unheld: DropUnheld, losses
         losses.changed(model, "created", created, severity="info")
     owner = model.owner if model.owner is not None else losses.added(f"{pointer}/owned_by", "")
     result: JsonObject = {"id": model.id, "object": "model", "created": created, "owned_by": owner}
-    if model.retires is not None:
-        result["shutdown_date"] = model.retires
+    if model.retires_at is not None:
+        result["shutdown_date"] = model.retires_at
     return result
 
 

@@ -142,7 +142,7 @@ def _amounts_of_server(spec: FormatSpec) -> Set[str]:
 
 def _drop_config(config: ir.ReasoningConfig, code: str, losses: Ledger) -> None:
     """Note each setting of reasoning. The node has no pointer, because some formats have its settings in several objects."""
-    for name in ("effort", "budget", "mode", "show"):
+    for name in ("effort", "budget", "mode", "visibility"):
         if getattr(config, name) not in (None, "hide"):
             losses.dropped(config, name, code)
 
@@ -163,8 +163,8 @@ def _without_forced_call(request: ir.Request, losses: Ledger) -> ir.Request:
     choice = request.tool_choice
     assert choice is not None
     if choice.mode in ("allowed", "hosted"):
-        losses.changed(choice, "inner", "auto", _STAYS_ON)
-        return replace(request, tool_choice=replace(choice, inner="auto"))
+        losses.changed(choice, "allowed_mode", "auto", _STAYS_ON)
+        return replace(request, tool_choice=replace(choice, allowed_mode="auto"))
     losses.changed(choice, "", "auto", _STAYS_ON)
     return replace(request, tool_choice=ir.ToolChoice(mode="auto", src=choice.src))
 
@@ -199,8 +199,8 @@ def _as_budget(
 
     A model with efforts keeps the effort too.
     """
-    shows = facts.reasoning == "budget" and config.show not in (None, "hide")  # only a model that reasons shows its reasoning
-    name = "effort" if config.effort is not None else "mode" if config.mode is not None else "show" if shows else None
+    shows = facts.reasoning == "budget" and config.visibility not in (None, "hide")  # only a model that reasons shows its reasoning
+    name = "effort" if config.effort is not None else "mode" if config.mode is not None else "visibility" if shows else None
     if config.budget is not None or name is None:
         return config
     budget = _budget_of(config.effort, request, facts, spec)

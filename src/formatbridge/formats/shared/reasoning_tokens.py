@@ -76,14 +76,14 @@ def decode_token(
                 kind=kind_in_tag,
                 token=inner,
                 src=src,
-                item=sealed,
+                item_id=sealed,
                 received_in=received_in,
-                key=key_in_tag,
+                received_key=key_in_tag,
                 tagged_text=text,
             )
     received_in = body_format if body_format != issuer else None
     bound = item if issuer in _BOUND_TO else None
-    return ir.Signature(issuer=issuer, kind=kind, token=token, src=src, item=bound, received_in=received_in, key=key)
+    return ir.Signature(issuer=issuer, kind=kind, token=token, src=src, item_id=bound, received_in=received_in, received_key=key)
 
 
 def _split_received_in(text: str, issuer: ir.FormatName) -> tuple[str, ir.FormatName | None, str | None]:
@@ -102,7 +102,7 @@ def _with_received_in(text: str, signature: ir.Signature) -> str:
         return text
     if signature.received_in is None:
         return f"{text}|{_piece_of(signature.issuer)}"
-    return f"{text}|{_piece_of(signature.received_in)}" + (f".{signature.key}" if signature.key else "")
+    return f"{text}|{_piece_of(signature.received_in)}" + (f".{signature.received_key}" if signature.received_key else "")
 
 
 def _format_of(piece: str) -> ir.FormatName:
@@ -133,15 +133,15 @@ def _split_item(text: str) -> tuple[str, str | None]:
 
 def _with_item(signature: ir.Signature) -> str:
     """Return a token with the id of its item; with an empty id where the token itself has a bar."""
-    if signature.issuer not in _BOUND_TO or (signature.item is None and "|" not in signature.token):
+    if signature.issuer not in _BOUND_TO or (signature.item_id is None and "|" not in signature.token):
         return signature.token
-    item = (signature.item or "").replace("~", "~0").replace("|", "~1")
+    item = (signature.item_id or "").replace("~", "~0").replace("|", "~1")
     return f"{signature.token}|{item}"
 
 
 def has_item_id(signature: ir.Signature) -> bool:
     """Return whether the object that contains a token has the id to which the token is bound."""
-    return _BOUND_TO.get(signature.issuer) == "item" and signature.item is not None
+    return _BOUND_TO.get(signature.issuer) == "item" and signature.item_id is not None
 
 
 def carries_call_token(part: ir.Part) -> bool:
@@ -164,8 +164,8 @@ def keeps_id(signature: ir.Signature | None, item_id: str | None, slot: ir.Forma
     """Return whether a token in an answer of ``slot`` has a tag that contains the id of its item."""
     return (
         signature is not None
-        and signature.item is not None
-        and signature.item == item_id
+        and signature.item_id is not None
+        and signature.item_id == item_id
         and is_tagged(signature, slot, carry=True)
     )
 
@@ -177,12 +177,12 @@ def bound_to(part: ir.Part) -> str | None:
     """
     if type(part) is not ir.Reasoning or part.text or part.signature is None:
         return None
-    return part.signature.item if _BOUND_TO.get(part.signature.issuer) == "call" else None
+    return part.signature.item_id if _BOUND_TO.get(part.signature.issuer) == "call" else None
 
 
 def id_of(part: ir.Reasoning) -> str | None:
     """Return the id to which reasoning is sealed, else the id of its item."""
-    return (part.signature and part.signature.item) or part.id
+    return (part.signature and part.signature.item_id) or part.id
 
 
 def may_hold_tag(text: bytes | bytearray | str) -> bool:

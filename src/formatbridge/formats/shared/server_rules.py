@@ -360,15 +360,15 @@ def _adapt_tool_choice(request: ir.Request, rules: DialectRules, losses: Ledger)
     One named tool becomes the only tool, and the model must call it. A choice of no tool leaves out all tools.
     """
     choice = request.tool_choice
-    if choice is not None and choice.mode == "allowed" and choice.inner == "required" and "required" not in rules.tool_modes:
-        losses.changed(choice, "inner", "auto", _UNSUPPORTED)
-        return replace(request, tool_choice=replace(choice, inner="auto"))
+    if choice is not None and choice.mode == "allowed" and choice.allowed_mode == "required" and "required" not in rules.tool_modes:
+        losses.changed(choice, "allowed_mode", "auto", _UNSUPPORTED)
+        return replace(request, tool_choice=replace(choice, allowed_mode="auto"))
     if choice is None or choice.mode not in ("none", "required", "named") or choice.mode in rules.tool_modes:
         return request
     if choice.mode == "none":
         return _without_tools(request, "excluded", "info", losses)
     if choice.mode == "named" and "required" in rules.tool_modes:
-        return replace(request, tool_choice=replace(choice, mode="allowed", inner="required"))
+        return replace(request, tool_choice=replace(choice, mode="allowed", allowed_mode="required"))
     losses.changed(choice, "", "auto", _UNSUPPORTED)
     return replace(request, tool_choice=ir.ToolChoice(mode="auto", src=choice.src))
 

@@ -167,7 +167,7 @@ def is_reasoning_off(config: ir.ReasoningConfig) -> bool:
 
 def drop_reasoning_settings(config: ir.ReasoningConfig, losses: Ledger) -> None:
     """Note that all settings of reasoning are dropped, because the server rejects reasoning with the rest of the request."""
-    for name in ("effort", "budget", "show"):
+    for name in ("effort", "budget", "visibility"):
         if getattr(config, name) not in (None, "hide"):
             losses.dropped(config, name, "excluded")
     if config.mode is not None and config.budget is None and config.effort is None:

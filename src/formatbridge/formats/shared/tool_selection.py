@@ -23,7 +23,8 @@ _INSTRUCTING = frozenset({"system", "developer"})
 def select_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> ir.Request:
     """Change the tools and the choice of a request to what the target can express; return the same object if nothing changes."""
     # A choice of Responses or Anthropic Messages applies to all tools. Gemini's ``functionCallingConfig`` applies to functions
-    # only, so server tools stay free there (``choice.free``). ``rules.governs_servers``: the target's choice applies to server tools too.
+    # only, so server tools stay allowed there (``choice.always_allowed``). ``rules.choice_covers_server_tools``: the target's choice
+    # applies to server tools too.
     if adds_tools(request):
         request = _with_leading_tools(_without_repeated_tools(request), losses)
     choice = request.tool_choice
@@ -31,10 +32,10 @@ def select_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> ir.Re
         return request
     if choice.mode == "validated" and not rules.has_validated_mode:
         losses.changed(choice, "mode", "auto")
-        choice = replace(choice, mode="allowed" if choice.names else "auto", inner="auto")
+        choice = replace(choice, mode="allowed" if choice.names else "auto", allowed_mode="auto")
         request = replace(request, tool_choice=choice)
     if choice.mode == "hosted" and choice.hosted and not rules.choice_covers_server_tools:
-        choice = replace(choice, mode="allowed", names=[], inner="required")
+        choice = replace(choice, mode="allowed", names=[], allowed_mode="required")
     if choice.mode == "none":
         return _adapt_none(request, choice, rules, losses)
     if choice.mode == "required":
@@ -56,7 +57,7 @@ def forces_call(request: ir.Request) -> bool:
     choice = request.tool_choice
     if choice is None or not (request.tools or adds_tools(request)):
         return False
-    return choice.mode in ("required", "named") or (choice.mode in ("allowed", "hosted") and choice.inner == "required")
+    return choice.mode in ("required", "named") or (choice.mode in ("allowed", "hosted") and choice.allowed_mode == "required")
 
 
 def added_tools(request: ir.Request) -> list[ir.Tool]:
@@ -200,13 +201,13 @@ def _is_server(tool: ir.Tool) -> bool:
 
 def _is_free(tool: ir.Tool, choice: ir.ToolChoice) -> bool:
     """Return whether a tool is a server tool to which the choice does not apply."""
-    return isinstance(tool, ir.HostedTool | ir.McpServer) and server_tool_name(tool) in choice.free
+    return isinstance(tool, ir.HostedTool | ir.McpServer) and server_tool_name(tool) in choice.always_allowed
 
 
 def _target_has(rules: ToolRules, tool: ir.Tool) -> bool:
     """Return whether the target has a server tool."""
     if isinstance(tool, ir.McpServer):
-        return "mcp" in rules.server_families and tool.url is not None and tool.allowed != []
+        return "mcp" in rules.server_families and tool.url is not None and tool.allowed_tools != []
     return isinstance(tool, ir.HostedTool) and tool.family in rules.server_families
 
 
@@ -230,7 +231,7 @@ def _adapt_allowed(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules,
     """Leave out the tools that a choice of allowed tools does not contain. If the target has such a list, functions stay."""
     chosen = _chosen(choice, _all_of(request))
     left = _among_functions(choice, rules, losses) if choice.hosted and rules.allowed_modes else choice
-    lists = left is not None and bool(left.names) and left.inner in rules.allowed_modes
+    lists = left is not None and bool(left.names) and left.allowed_mode in rules.allowed_modes
     messages = [
         replace(message, tools=_kept_tools(message.tools, chosen, lists, losses)) if message.tools else message
         for message in request.messages
@@ -251,7 +252,7 @@ def _chosen(choice: ir.ToolChoice, tools: list[ir.Tool]) -> set[_Key]:
         declared.update(keys)
         for key in keys:
             first.setdefault(key[1], key)
-    chosen: set[_Key] = {(None, f"/{name}") for name in choice.hosted + choice.free}
+    chosen: set[_Key] = {(None, f"/{name}") for name in choice.hosted + choice.always_allowed}
     for key in zip(choice.namespaces or [None] * len(choice.names), choice.names, strict=True):
         chosen.add(key if key in declared or key[0] else first.get(key[1], key))
     return chosen
@@ -260,12 +261,14 @@ def _chosen(choice: ir.ToolChoice, tools: list[ir.Tool]) -> set[_Key]:
 def _among_functions(choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.ToolChoice | None:
     """Return a choice that forces none of the functions, because a list without the server tools would force one of them."""
     if not choice.names:
-        is_forced = choice.inner == "required"
+        is_forced = choice.allowed_mode == "required"
         losses.changed(choice, "", None, "server_tool", severity="impossible" if is_forced else "lossy")
         return None
-    if choice.inner == "required" and "auto" in rules.allowed_modes:  # else the choice is written as another one, which reports it
-        losses.changed(choice, "inner", "auto")
-    return replace(choice, inner="auto", hosted=[])
+    if (
+        choice.allowed_mode == "required" and "auto" in rules.allowed_modes
+    ):  # else the choice is written as another one, which reports it
+        losses.changed(choice, "allowed_mode", "auto")
+    return replace(choice, allowed_mode="auto", hosted=[])
 
 
 def _kept_tools(tools: list[ir.Tool], chosen: set[_Key], lists: bool, losses: Ledger) -> list[ir.Tool]:

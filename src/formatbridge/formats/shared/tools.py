@@ -316,7 +316,7 @@ def _bind_anew(before: list[ir.Part], parts: list[ir.Part]) -> list[ir.Part]:
         if isinstance(old, ir.ToolCall) and isinstance(new, ir.ToolCall):
             ids.setdefault(old.id, new.id)
     return [
-        replace(part, signature=replace(part.signature, item=ids[bound]))
+        replace(part, signature=replace(part.signature, item_id=ids[bound]))
         if isinstance(part, ir.Reasoning) and part.signature and (bound := bound_to(part)) in ids
         else part
         for part in parts
