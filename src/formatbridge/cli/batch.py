@@ -71,7 +71,7 @@ class _StoppedError(Exception):
 
 def run_batch(arguments: argparse.Namespace, report: Report, sources: Sequence[Source]) -> int:
     """Convert the bodies of many inputs and return the exit status."""
-    _check(arguments)
+    _check_options(arguments)
     batch = _Batch(arguments, sources)
     total = sum(source.size() for target in batch.targets for source in target.sources)
     try:
@@ -99,7 +99,7 @@ def _check_common(arguments: argparse.Namespace) -> None:
         raise fb.ConfigurationError(f"--jobs is {arguments.jobs}, expected 1 or more")
 
 
-def _check(arguments: argparse.Namespace) -> None:
+def _check_options(arguments: argparse.Namespace) -> None:
     """Reject options that exclude each other, or have no effect on the bodies."""
     _check_common(arguments)
     if arguments.batch:
@@ -205,14 +205,14 @@ class _Batch:
                     self.converted += 1
                 bodies += 1
         except _StoppedError:
-            self._keep(bodies, output)
+            self._set_state(bodies, output)
             raise
-        self._keep(bodies, output)
+        self._set_state(bodies, output)
         if isinstance(output, PipeOutput) and self._failures.path is not None:
             sys.stdout.buffer.flush()
 
-    def _keep(self, bodies: int, output: Output) -> None:
-        """Set the state to continue from; one assignment, so that an interrupt leaves it consistent."""
+    def _set_state(self, bodies: int, output: Output) -> None:
+        """Set the state from which ``--resume`` continues, in one assignment: an interrupt never leaves parts of two states."""
         size = output.size if isinstance(output, PartialFile) else 0
         self._state = State(bodies, size, self._failures.size, self._conversion)
 
@@ -261,7 +261,7 @@ class ChunkConverter:
     """Converts the bodies of a chunk and counts their losses by place."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
-        self._conversion = Conversion(arguments, raises=True)
+        self._conversion = Conversion(arguments, raises_on_losses=True)
 
     def close(self) -> None:
         """Close the file of ``--requests``."""

@@ -41,7 +41,7 @@ def _convert(arguments: argparse.Namespace, report: Report) -> int:
     if has_many(arguments.files) or any(source.is_lines for source in sources) or arguments.failed or arguments.resume:
         return run_batch(arguments, report, sources)
     check_single(arguments)
-    conversion = Conversion(arguments, raises=False)  # the report is complete before an error is raised
+    conversion = Conversion(arguments, raises_on_losses=False)  # the report is complete before an error is raised
     body = conversion.text(read_file(sources[0].name))
     source, kind, report.facts = conversion.format_and_kind(body)
     check_kind(arguments, kind)

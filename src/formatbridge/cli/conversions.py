@@ -38,14 +38,14 @@ def check_kind(arguments: argparse.Namespace, kind: str) -> None:
 
 
 class Conversion:
-    """Converts bodies with the arguments of ``convert``. ``raises``: raise on losses from ``--raise-on`` up."""
+    """Converts bodies with the arguments of ``convert``. ``raises_on_losses``: raise on losses from ``--raise-on`` up."""
 
-    def __init__(self, arguments: argparse.Namespace, *, raises: bool) -> None:
+    def __init__(self, arguments: argparse.Namespace, *, raises_on_losses: bool) -> None:
         self._arguments = arguments
         self._target = with_facts(arguments.target, arguments.facts)
         options = options_of(arguments)
         self._reads_losses = arguments.report != "none"
-        self._options = options if raises else without_raise_on(options)
+        self._options = options if raises_on_losses else without_raise_on(options)
         self._files = ExitStack()
 
     def close(self) -> None:

@@ -186,10 +186,10 @@ class PipeOutput:
         self._held = tempfile.SpooledTemporaryFile(_SPOOL_BYTES) if is_held else None  # noqa: SIM115
 
     def open(self) -> None:
-        """Standard output is open."""
+        """Do nothing, because standard output is open."""
 
     def write(self, text: bytes) -> None:
-        """Write bytes; without a temporary file, at once."""
+        """Write bytes to the temporary file if there is one, else to standard output."""
         if self._held is not None:
             self._held.write(text)
         else:

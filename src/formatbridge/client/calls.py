@@ -331,7 +331,7 @@ class BodyStart:
         return self.content[:1] in (b"", b":") and len(self.read) < MAX_LEADING_BYTES
 
     def feed(self, chunk: bytes) -> None:
-        """Add a chunk."""
+        """Add a chunk of the body."""
         self.read += chunk
         self.content = without_comments(self.content + chunk).lstrip(WHITESPACE)
 

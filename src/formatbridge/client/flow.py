@@ -128,7 +128,7 @@ class CallDeadline:
             self._idle_paused_at = self._clock.now()
 
     def resume_idle(self) -> None:
-        """Resume the idle time."""
+        """Resume the idle time: its end moves by the duration of the pause."""
         if self._idle_paused_at is not None and self._idle_ends is not None:
             self._idle_ends += self._clock.now() - self._idle_paused_at
         self._idle_paused_at = None

@@ -61,7 +61,7 @@ class FormatPaths(Mapping[Endpoint, str]):
 
 
 def _path_of(spec: FormatSpec, kind: str) -> str | None:
-    """Return a path that a format names."""
+    """Return the path of an endpoint kind (answer, ``stream`` or ``count``) in the vendor's API; None if the format has none."""
     match kind:
         case "stream":
             return spec.endpoint.stream_path

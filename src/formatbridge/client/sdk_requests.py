@@ -318,10 +318,10 @@ class SDKRequestHandler:
         if request.endpoint is None:
             if self.token_counter is None and not can_count(self.profile, self.via):
                 raise RejectedRequestError(404, missing_endpoint(self.via), code=_UNKNOWN_URL)
-            return _with_model(
+            return _exchange_with_model(
                 lambda: bridge.open_count(request.content, model=model, answer_options=answer_options), format
             ), False
-        exchange = _with_model(
+        exchange = _exchange_with_model(
             lambda: bridge.open(request.content, stream=stream, model=model, answer_options=answer_options), format
         )
         streams = exchange.request.stream
@@ -413,7 +413,7 @@ def _endpoint_of(request: SDKRequest) -> tuple[FormatSpec, re.Match[str]]:
     raise RejectedRequestError(404, message, code=_UNKNOWN_URL)
 
 
-def _with_model(open_exchange: Callable[[], ExchangeT], source: FormatSpec) -> ExchangeT:
+def _exchange_with_model(open_exchange: Callable[[], ExchangeT], source: FormatSpec) -> ExchangeT:
     """Return the exchange of a request; raise ``InvalidPayloadError`` if neither its body nor its path has a model."""
     with suppress(MissingModelError):
         exchange = open_exchange()

@@ -143,7 +143,7 @@ class BatchConverter:
         # The line gets its id and kind step by step, so that an error also has what is known by then.
         line = BatchLine(number=number)
         try:
-            raw = self._read(text)
+            raw = self._parse_line(text)
             line = replace(line, custom_id=self._read_id(raw))
             item = self._read_item(raw)
             line = replace(line, kind=item.kind)
@@ -151,7 +151,7 @@ class BatchConverter:
         except FormatBridgeError as error:
             return replace(line, error=error, json=self._encode_failure(line, error))
 
-    def _read(self, text: str | bytes) -> JsonObject:
+    def _parse_line(self, text: str | bytes) -> JsonObject:
         try:
             raw = codec.loads(text)
         except codec.NotJsonError as error:
@@ -170,7 +170,7 @@ class BatchConverter:
 
     def read_id(self, text: bytes) -> str | None:
         """Return the id of a line; raise ``InvalidPayloadError`` if the line cannot be read."""
-        return self._read_id(self._read(text))
+        return self._read_id(self._parse_line(text))
 
     def converted_id(self, number: int, id: str | None) -> str:
         """Return the id that a request has after the conversion. ``number``: the number of its line, from 1."""
@@ -178,7 +178,7 @@ class BatchConverter:
 
     def convert_request(self, text: bytes) -> ConvertedRequest:
         """Convert the request in a line, without its envelope; raise ``InvalidPayloadError`` if the line is no request."""
-        item = self._read_item(self._read(text))
+        item = self._read_item(self._parse_line(text))
         converted = self._convert_body(item)
         if not isinstance(converted, ConvertedRequest):
             raise self._invalid("", f"is a line with kind {item.kind}, expected a request")

@@ -67,7 +67,7 @@ def detect_format(body: Body, *, formats: Iterable[FormatOrName] = FORMATS) -> D
     """
     if isinstance(body, BaseModel):
         return _detect_model(body)
-    candidates = tuple(find_candidates(_read(body), formats))
+    candidates = tuple(find_candidates(_parse_body(body), formats))
     if not candidates:
         return Detection(None, None, 0.0, ())
     best, *others = candidates
@@ -93,7 +93,7 @@ def _detect_model(body: BaseModel) -> Detection:
     return Detection(name, kind, 1.0, reasons, True, candidates)
 
 
-def _read(body: Any) -> JsonObject:
+def _parse_body(body: Any) -> JsonObject:
     try:
         value: Any = read_object(body)
     except codec.NotJsonError as error:

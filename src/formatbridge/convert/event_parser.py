@@ -106,7 +106,7 @@ class EventParser:
 
     def read_rest(self) -> list[ServerSentEvent]:
         """Read the end of the bytes and return the last event if only its blank line is missing. An incomplete event is left out."""
-        if self.reader.is_between:  # nearly always
+        if self.reader.is_between:  # as after every complete stream
             return []
         # WHATWG HTML discards an event without its blank line. Some servers omit it after the last event, which has the finish
         # reason (openai/openai-node#2725), so the event is read if its JSON is complete.
@@ -132,7 +132,7 @@ class EventParser:
         another format.
         """
         event, parsed = self._parse(event)
-        checked = self._check(parsed, event)
+        checked = self._validate(parsed, event)
         if not self._is_certain:
             self._is_certain = self._is_of_format(parsed, event)
             self.has_begun, self._head = True, b""
@@ -140,9 +140,9 @@ class EventParser:
 
     def validate(self, event: ServerSentEvent) -> JsonObject | None:
         """Parse and validate another event like the last one."""
-        return self._check(object_of(event, self._format.name), event)
+        return self._validate(object_of(event, self._format.name), event)
 
-    def _check(self, raw: JsonObject, event: ServerSentEvent) -> JsonObject | None:
+    def _validate(self, raw: JsonObject, event: ServerSentEvent) -> JsonObject | None:
         """Validate an event and keep its malformed fields for the report; None for an event that cannot be read without them."""
         checked, malformed = check_event(raw, event, self._format)
         if malformed:

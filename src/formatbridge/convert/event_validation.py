@@ -140,7 +140,7 @@ class MalformedFields:
         """Insert the malformed fields into a whole answer without them; return those that cannot be inserted, by pointer."""
         # An index counts the items of the source, malformed ones included, so the items of one list are inserted together in order.
         not_inserted: dict[str, JsonValue] = {pointer_of(place): raw for place, raw in self._lost.items()}
-        for above, group in groupby(sorted(self._values.items(), key=_order), key=lambda item: item[0][:-1]):
+        for above, group in groupby(sorted(self._values.items(), key=_sort_key), key=lambda item: item[0][:-1]):
             values = list(group)
             holder = value_at(body, above)
             if isinstance(holder, list) and isinstance(values[0][0][-1], int):
@@ -154,7 +154,7 @@ class MalformedFields:
         return not_inserted
 
 
-def _order(item: tuple[Path, JsonValue]) -> list[tuple[bool, Any]]:
+def _sort_key(item: tuple[Path, JsonValue]) -> list[tuple[bool, Any]]:
     return [(isinstance(step, int), step) for step in item[0]]  # the flag keeps numbers and names apart, which cannot be compared
 
 

@@ -178,7 +178,7 @@ class StreamConverter(Generic[ModelT_co]):
         checked_cause(cause)
         if self._is_finished:
             raise _finished()
-        tail = self._broken(_TIMED_OUT if isinstance(cause, APITimeoutError | TimeoutError) else _TRUNCATED)
+        tail = self._bytes_after_break(_TIMED_OUT if isinstance(cause, APITimeoutError | TimeoutError) else _TRUNCATED)
         self._is_finished, self._may_match = True, False
         return self._source.truncated(self.response(), tail, self._fault or cause)
 
@@ -260,8 +260,8 @@ class StreamConverter(Generic[ModelT_co]):
         """Whether a truncated answer is ended. In passthrough it is not."""
         return self._passthrough is None and self._options.on_truncated == "close"
 
-    def _broken(self, error: ir.Error) -> bytes:
-        """Return the last bytes for the target's client after the connection broke. ``error``: the error of its event."""
+    def _bytes_after_break(self, error: ir.Error) -> bytes:
+        """Return the last bytes for the target's client after the connection broke. ``error``: the error in its error event."""
         if self._fault is None:
             try:
                 return self._end(is_break=not self._closes, error=error)

@@ -111,7 +111,7 @@ def convert_table(
     arguments = {"source": source, "target": target, "model": model, "stream": stream, "status": status}
     columns = {name: value for name, value in arguments.items() if isinstance(value, Column)}
     constants: dict[str, Any] = {name: value for name, value in arguments.items() if name not in columns and value is not None}
-    _check(kind, losses, prefix, {*constants, *columns})
+    _check_arguments(kind, losses, prefix, {*constants, *columns})
     for name in {"source", "target"} & constants.keys():
         formats.load(constants[name])
     convert = partial(_CONVERT[kind], options=options_of(options), **constants)
@@ -124,7 +124,7 @@ _ARGUMENTS = {"request": {"model", "stream"}, "response": set[str](), "error": {
 """The arguments of each kind besides source, target and options."""
 
 
-def _check(kind: str, losses: str, prefix: str, arguments: set[str]) -> None:
+def _check_arguments(kind: str, losses: str, prefix: str, arguments: set[str]) -> None:
     """Raise ``ConfigurationError`` for a value that is not documented, and for arguments that another kind has."""
     for name, value, known in (("kind", kind, get_args(TableKind)), ("losses", losses, get_args(LossDetail))):
         if value not in known:

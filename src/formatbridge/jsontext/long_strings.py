@@ -52,7 +52,7 @@ def dumps_in_pieces(value: JsonValue, source: bytes) -> bytes:
     view, end = memoryview(source), 0
     for text, following in zip(texts, between[1:], strict=True):
         literal = text.encode()
-        start, head = _find(literal, source, end)
+        start, head = _find_string(literal, source, end)
         if start < 0:
             end += len(literal)
             pieces += (to_json(text), following)
@@ -75,7 +75,7 @@ def _lift(value: JsonValue, texts: list[str], depth: int) -> JsonValue:
     return [_lift(item, texts, depth + 1) for item in value] if kind is list and depth < _DEEP else value
 
 
-def _find(literal: bytes, source: bytes, after: int) -> tuple[int, int]:
+def _find_string(literal: bytes, source: bytes, after: int) -> tuple[int, int]:
     """Return where ``source`` has a JSON string with these bytes, and how many of the first bytes it lacks; -1 where that is not certain.
 
     The search starts at ``after``, because a conversion mostly keeps the order of strings.

@@ -73,7 +73,7 @@ class NoteResolver:
             return
         if before is None and not name:
             before = getattr(node, "raw", None)  # all that an unmodelled node has
-        is_whole = not name or isinstance(before, str) or pointer != self._at(node.src)[0]
+        is_whole = not name or isinstance(before, str) or pointer != self._resolve_src(node.src)[0]
         is_whole = is_whole and f"{type(node).__name__}.{name}" not in self._paths.shared
         self._keep(pointer, "dropped" if is_whole else "changed", severity, code, before, None)
         if not name and getattr(node, "second_src", None):
@@ -145,7 +145,7 @@ class NoteResolver:
                     return above, None
                 pointer, value = self._follow(f"{above}/{name[inner.end() :]}")
                 return (above, before) if value is ABSENT else (pointer, value)
-        pointer, value = self._at(node.src)
+        pointer, value = self._resolve_src(node.src)
         return pointer, None if value is ABSENT else value
 
     def _first_value(self, node: Any, field_paths: tuple[str, ...], canonical: object) -> tuple[str, JsonValue] | None:
@@ -158,7 +158,7 @@ class NoteResolver:
         valued: tuple[str, JsonValue] | None = None
         for field_path in field_paths:
             is_below = field_path[:1] not in ("", "@", "^") and self._body is not NO_BODY
-            candidate = self._below(node.src, field_path) if is_below else self._follow(_join(node, field_path))
+            candidate = self._resolve_below(node.src, field_path) if is_below else self._follow(_pointer_of_field(node, field_path))
             if candidate[1] is ABSENT:
                 continue
             if candidate[1] or not (is_count or candidate[1] is False or candidate[1] == "" or is_empty(candidate[1])):
@@ -172,15 +172,15 @@ class NoteResolver:
         """Return whether the source does not have a setting of reasoning, which has no pointer: its value follows from another one."""
         return pointer == "" and name != "" and bool(self._body) and type(node).__name__ == "ReasoningConfig"
 
-    def _at(self, src: str) -> tuple[str, JsonValue]:
+    def _resolve_src(self, src: str) -> tuple[str, JsonValue]:
         """Follow the pointer of a node, and keep the result for its other fields."""
         if src != self._src:
             self._src, self._node = src, self._follow(src)
         return self._node
 
-    def _below(self, src: str, field_path: str) -> tuple[str, JsonValue]:
+    def _resolve_below(self, src: str, field_path: str) -> tuple[str, JsonValue]:
         """Follow a pointer that is relative to a node."""
-        pointer, value = self._at(src)
+        pointer, value = self._resolve_src(src)
         below, value = resolve(value, f"/{field_path}", self._paths)
         return pointer + below, value
 
@@ -190,7 +190,7 @@ class NoteResolver:
         return resolve(self._body, pointer, self._paths)
 
 
-def _join(node: Any, field_path: str) -> str:
+def _pointer_of_field(node: Any, field_path: str) -> str:
     """Return the pointer for a field path: relative to the node, or after an @ to its second source object.
 
     Each leading ^ goes one level up.

@@ -66,14 +66,14 @@ class EventPattern:
         if not self._varying:
             self._divide()
         if len(self._varying) > 1:
-            literal = self._find(data)
+            literal = self._find_text(data)
             if literal is None:
                 return None
         elif len(data) >= self._min_length and data.startswith(self._head) and data.endswith(self._tail):
             literal = data[len(self._head) : len(data) - len(self._tail)]
         else:
             return None
-        return _read(literal)
+        return _parse_string(literal)
 
     def _divide(self) -> None:
         """Divide the bytes at the text and at the other members that vary."""
@@ -81,7 +81,7 @@ class EventPattern:
         (_, behind_text), *after_text = _split(self._tail)
         self._varying = [*before_text, (_STRING, behind_text), *after_text]
 
-    def _find(self, data: bytes) -> bytes | None:
+    def _find_text(self, data: bytes) -> bytes | None:
         """Return the JSON string of the text, for a pattern in which other members vary too."""
         if not data.startswith(self._first):
             return None
@@ -111,7 +111,7 @@ class EventPattern:
         return self._head + to_json(text) + self._tail
 
 
-def _read(literal: bytes) -> str | None:
+def _parse_string(literal: bytes) -> str | None:
     """Parse a JSON string; return None for other bytes, and for white space around it, because a line break would end the event's line."""
     if literal[:1] != b'"' or literal[-1:] != b'"':
         return None

@@ -39,14 +39,17 @@ class Reader(ABC):
 
     def feed(self, chunk: bytes) -> list[ServerSentEvent]:
         """Read some bytes and return the events that they complete."""
-        return self._guarded(bytes(chunk), [])
+        return self._read_within_limit(bytes(chunk), [])
 
     def finish(self) -> list[ServerSentEvent]:
         """Return the event that lacks only its end. Its data may be truncated, because a connection can break anywhere."""
-        return self._guarded(None, [])
+        return self._read_within_limit(None, [])
 
-    def _guarded(self, chunk: bytes | None, events: list[ServerSentEvent]) -> list[ServerSentEvent]:
-        """Read a chunk, or the end, and return ``events`` with those that it completes."""
+    def _read_within_limit(self, chunk: bytes | None, events: list[ServerSentEvent]) -> list[ServerSentEvent]:
+        """Read a chunk, or the end if it is None. Return ``events`` with the events that it completes.
+
+        After an event over the limit, it raises ``EventTooLargeError``, as soon as no complete event is left to return.
+        """
         if self._is_refused:
             raise EventTooLargeError(self._limit)
         try:
@@ -67,7 +70,7 @@ class Reader(ABC):
 
     @abstractmethod
     def _end(self, events: list[ServerSentEvent]) -> None:
-        """Append the event that lacks only its end."""
+        """Append the last event if it lacks only the delimiter at its end."""
 
     @abstractmethod
     def _forget(self) -> None:

@@ -123,7 +123,7 @@ class SseReader(Reader):
             if read == len(chunk):
                 return events
             chunk = chunk[read:]
-        return self._guarded(chunk, events)
+        return self._read_within_limit(chunk, events)
 
     def _read_whole_events(self, chunk: bytes, events: list[ServerSentEvent]) -> int:
         """Read the events with one data line at the start of a chunk. Return the number of bytes that they have."""
@@ -210,7 +210,7 @@ class SseReader(Reader):
             self._pending = bytearray()
             self._switch_to_json(line, events)
         else:
-            self._check(len(line))
+            self._check_size(len(line))
 
     def _read_line(self, line: bytes | bytearray, events: list[ServerSentEvent]) -> None:
         """Read a complete line; comments and fields other than ``data`` and ``event`` are ignored."""
@@ -222,7 +222,7 @@ class SseReader(Reader):
             return
         else:
             size = len(line) - (2 if line[-2:] == b"\r\n" else 1)
-            self._check(size)
+            self._check_size(size)
             if first == _D:
                 self._read_data(line, size)
             elif first == _E and line.startswith(b"event"):
@@ -251,7 +251,7 @@ class SseReader(Reader):
         self._data += b"\n"
         self._data += value
 
-    def _check(self, size: int) -> None:
+    def _check_size(self, size: int) -> None:
         """Raise ``EventTooLargeError`` if the data and a line of ``size`` bytes exceed the limit; comments count as lines."""
         if size > self._limit or (self._data is not None and size + len(self._data) > self._limit):
             raise EventTooLargeError(self._limit)

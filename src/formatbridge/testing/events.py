@@ -39,10 +39,10 @@ _UNREPEATABLE = ("role", "thoughtSignature", "usageMetadata", "finishReason", "l
 def read_events(pieces: Iterable[bytes]) -> list[Event]:
     """Parse the events that this library writes: each has one line of data, and an optional name."""
     text = b"".join(pieces).replace(b"\r\n", b"\n").decode()
-    return [_read(frame) for frame in text.split("\n\n") if frame]
+    return [_parse_frame(frame) for frame in text.split("\n\n") if frame]
 
 
-def _read(frame: str) -> Event:
+def _parse_frame(frame: str) -> Event:
     name, data = None, ""
     for line in frame.split("\n"):
         field, _, value = line.partition(": ")
@@ -62,11 +62,11 @@ def split_deltas(events: Iterable[Event], format: fb.Format, longest: int) -> li
 
 def _split(event: Event, format: fb.Format, longest: int) -> Iterator[Event]:
     for path in _DELTA_PATHS[format]:
-        text = _at(event.data, path)
+        text = _value_at(event.data, path)
         if isinstance(text, str) and len(text) > longest and not _has_unrepeatable(event.data):
             for start in range(0, len(text), longest):
                 data = deepcopy(event.data)
-                holder: Any = _at(data, path[:-1])
+                holder: Any = _value_at(data, path[:-1])
                 holder[path[-1]] = text[start : start + longest]
                 yield Event(event.name, data)
             return
@@ -82,7 +82,7 @@ def _has_unrepeatable(value: Any) -> bool:
     return isinstance(value, list) and (len(value) > 1 or any(_has_unrepeatable(item) for item in value))
 
 
-def _at(value: Any, path: Sequence[str | int]) -> Any:
+def _value_at(value: Any, path: Sequence[str | int]) -> Any:
     """Return the value at a path; None if there is none."""
     for step in path:
         try:

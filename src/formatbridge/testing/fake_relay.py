@@ -137,7 +137,7 @@ class FakeRelay(InMemoryTransport):
     @property
     def steps_left(self) -> int | None:
         """The number of unused steps of a list; None if the script has no end."""
-        return self._player.left
+        return self._player.steps_left
 
     def leaks(self, secret: str) -> list[str]:
         """Return the locations of a secret in all requests, except in the header for the key of requests to the relay itself."""
@@ -239,11 +239,13 @@ class FakeRelay(InMemoryTransport):
         """Reject a request that the vendor of its format would reject."""
         if not self._strict or request.format is None:
             return
-        facts = Facts(model=request.model, reasons=self._reasons(request.model), is_verified=self._verified, issued=self._issued)
+        facts = Facts(
+            model=request.model, can_reason=self._can_reason(request.model), is_verified=self._verified, issued=self._issued
+        )
         for _, failure in broken_rules(request.format, request.body, facts, self._dialect):
             raise endpoints.RejectedRequestError(failure)
 
-    def _reasons(self, model: str) -> bool:
+    def _can_reason(self, model: str) -> bool:
         """Return whether a model reasons."""
         models = self._reasoning_models
         if models is None:

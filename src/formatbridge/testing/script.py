@@ -30,7 +30,7 @@ _TOKEN_KINDS: Mapping[str, str] = {
 }  # fmt: skip
 
 
-def _check(name: str, value: object, kind: type | UnionType, expected: str) -> None:
+def _check_type(name: str, value: object, kind: type | UnionType, expected: str) -> None:
     """Raise ``ConfigurationError`` on a value of another type. A bool is not accepted as a number."""
     if isinstance(value, bool) or not isinstance(value, kind):
         raise ConfigurationError(f"{name} is {shown(value)}, expected {expected}")
@@ -48,8 +48,8 @@ class ToolCall:
     """The id of the call; None generates a unique one."""
 
     def __post_init__(self) -> None:
-        _check("name", self.name, str, "a string")
-        _check("arguments", self.arguments, Mapping, "a mapping, such as {'city': 'Rome'}; JSON text goes through json.loads")
+        _check_type("name", self.name, str, "a string")
+        _check_type("arguments", self.arguments, Mapping, "a mapping, such as {'city': 'Rome'}; JSON text goes through json.loads")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +67,7 @@ class Usage:
 
     def __post_init__(self) -> None:
         for count in fields(self):
-            _check(count.name, getattr(self, count.name), int, "a number of tokens")
+            _check_type(count.name, getattr(self, count.name), int, "a number of tokens")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,12 +100,12 @@ class Answer:
     def __post_init__(self) -> None:
         if self.finish not in (None, *_STOP_REASONS):
             raise ConfigurationError(f"finish is {self.finish!r}, expected None or one of {', '.join(_STOP_REASONS)}")
-        _check("reasoning", self.reasoning, str, "a string")
-        _check("text", self.text, str, "a string")
-        _check("tool_calls", self.tool_calls, Sequence, "a list of ToolCall")
+        _check_type("reasoning", self.reasoning, str, "a string")
+        _check_type("text", self.text, str, "a string")
+        _check_type("tool_calls", self.tool_calls, Sequence, "a list of ToolCall")
         for call in self.tool_calls:
-            _check("one of tool_calls", call, ToolCall, "ToolCall")
-        _check("usage", self.usage, Usage, "Usage")
+            _check_type("one of tool_calls", call, ToolCall, "ToolCall")
+        _check_type("usage", self.usage, Usage, "Usage")
 
     def body(self, endpoint: str, model: str, number: int) -> JsonObject:
         """Return the answer in the messages format, with the reasoning token of the endpoint's format; its ids are based on ``number``."""
@@ -191,12 +191,12 @@ class Failure:
     """The number of events before the error in a stream; None: the answer has the status."""
 
     def __post_init__(self) -> None:
-        _check("status", self.status, int, "400 to 599")
+        _check_type("status", self.status, int, "400 to 599")
         if not 400 <= self.status <= 599:
             raise ConfigurationError(f"status is {self.status!r}, expected 400 to 599")
-        _check("message", self.message, str, "a string")
-        _check("retry_after", self.retry_after, int | float | None, "seconds or None")
-        _check("after", self.after, int | None, "a number of events, 0 or more")
+        _check_type("message", self.message, str, "a string")
+        _check_type("retry_after", self.retry_after, int | float | None, "seconds or None")
+        _check_type("after", self.after, int | None, "a number of events, 0 or more")
         if self.after is not None and self.after < 0:
             raise ConfigurationError(f"after is {self.after!r}, expected a number of events, 0 or more")
 
@@ -270,7 +270,7 @@ class ScriptPlayer:
         self._steps = [_scripted_step(step) for step in steps]
 
     @property
-    def left(self) -> int | None:
+    def steps_left(self) -> int | None:
         """The number of unused steps of a list; None if the script has no end."""
         return len(self._steps) - self._position if self._is_list else None
 

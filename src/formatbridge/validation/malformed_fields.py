@@ -163,10 +163,10 @@ def _without(raw: JsonObject, removed: Iterable[Path]) -> tuple[JsonObject, dict
 
 def _topmost(paths: set[Path]) -> list[Path]:
     """Return the paths that are not below another one, in the order of their places."""
-    return sorted((path for path in paths if not any(path[:depth] in paths for depth in range(len(path)))), key=_order)
+    return sorted((path for path in paths if not any(path[:depth] in paths for depth in range(len(path)))), key=_sort_key)
 
 
-def _order(path: Path) -> tuple[tuple[bool, Any], ...]:
+def _sort_key(path: Path) -> tuple[tuple[bool, Any], ...]:
     return tuple((isinstance(step, int), step) for step in path)
 
 

@@ -194,7 +194,7 @@ def _encode_assistant_parts(parts: list[ir.Part], losses: Ledger, generated_ids:
         else:
             visible.append(part)
     if len(parts) > 1:
-        note_order(parts, losses, carry=False)
+        note_order(parts, losses, carries_tokens=False)
     visible, reasoning, signature = encode_message_signature(visible, reasoning, losses)
     message: JsonObject = {"role": "assistant", "content": _encode_assistant_content(visible, losses) if visible else ""}
     if reasoning:
@@ -210,10 +210,10 @@ def _encode_assistant_parts(parts: list[ir.Part], losses: Ledger, generated_ids:
     return None
 
 
-def note_order(parts: list[ir.Part], losses: Ledger, *, carry: bool) -> None:
+def note_order(parts: list[ir.Part], losses: Ledger, *, carries_tokens: bool) -> None:
     """Note text after a tool call, and reasoning after a call or visible content.
 
-    A message of this format does not keep the order of its parts. ``carry``: tokens of other formats are carried.
+    A message of this format does not keep the order of its parts. ``carries_tokens``: tokens of other formats are carried.
     """
     seen_call = seen_visible = False
     for part in parts:
@@ -221,7 +221,7 @@ def note_order(parts: list[ir.Part], losses: Ledger, *, carry: bool) -> None:
             seen_call = True
         elif isinstance(part, ir.Reasoning):
             if seen_call or seen_visible:
-                _note_moved_reasoning(part, losses, carry)
+                _note_moved_reasoning(part, losses, carries_tokens)
         elif isinstance(part, ir.Text):
             if seen_call and part.text:
                 losses.changed(part, "text", part.text, "position_lost")
@@ -230,14 +230,14 @@ def note_order(parts: list[ir.Part], losses: Ledger, *, carry: bool) -> None:
             seen_visible = True
 
 
-def _note_moved_reasoning(part: ir.Reasoning, losses: Ledger, carry: bool) -> None:
+def _note_moved_reasoning(part: ir.Reasoning, losses: Ledger, carries_tokens: bool) -> None:
     """Note that reasoning, or a token without text, precedes the parts that it followed."""
     if part.text:
         losses.changed(part, "text", part.text, "position_lost")
     elif (
         part.signature
         and not (has_message_signature(part) or bound_to(part))
-        and (carry or is_native_token(part.signature, "chat_completions"))
+        and (carries_tokens or is_native_token(part.signature, "chat_completions"))
     ):
         losses.changed(part, "", None, "position_lost")
 

@@ -140,7 +140,7 @@ def _encode_messages(messages: list[ir.Message], losses: Ledger) -> list[JsonObj
     generated_ids: set[str] = set()
     # "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'"
     # (langgenius/dify#32222). So media wait until the last result of a turn is encoded.
-    for message in with_results_in_place(messages, losses, joins=False):
+    for message in with_results_in_place(messages, losses, joins_turns=False):
         drop_unheld(message, losses)
         if not message.parts and message.role in ("system", "developer"):  # it only changed the tools or the effort
             continue

@@ -160,7 +160,7 @@ def decode_answer(raw: JsonObject, src: str, answer_id: str, position: int) -> t
 def encode_answer(parts: list[ir.Part], pointer: str, answer_id: str, losses: Ledger, options: Options) -> JsonObject:
     """Encode the message of a choice. ``pointer``: its pointer in the encoded response, for additions."""
     if len(parts) > 1:
-        note_order(parts, losses, carry=options.carry_reasoning)
+        note_order(parts, losses, carries_tokens=options.carry_reasoning)
         if options.carry_reasoning:
             _note_moved_tokens(parts, losses)
         _note_moved_media(parts, losses)

@@ -25,7 +25,7 @@ from formatbridge.report.ledger import FieldPaths, Ledger
 def _messages_for_server(body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
     """Return a request whose messages have their reasoning and their documents where the server reads them."""
     messages = body["messages"]
-    changed = [_adapt_message(_with_documents(message, rules), index, rules, losses) for index, message in enumerate(messages)]
+    changed = [_move_reasoning(_with_documents(message, rules), index, rules, losses) for index, message in enumerate(messages)]
     return body if all(one is other for one, other in zip(changed, messages, strict=True)) else body | {"messages": changed}
 
 
@@ -48,7 +48,7 @@ _DOCUMENT_PARTS = frozenset({"document_url", "file_url"})
 """Types of parts with documents that single servers have."""
 
 
-def _adapt_message(message: JsonObject, index: int, rules: DialectRules, losses: Ledger) -> JsonObject:
+def _move_reasoning(message: JsonObject, index: int, rules: DialectRules, losses: Ledger) -> JsonObject:
     """Return a message with its reasoning where the server reads it; the same object if it is there."""
     if message.get("role") != "assistant":
         return message

@@ -54,7 +54,7 @@ class StreamDecoder:
         self.is_complete = False
         self.has_unknown_fields = False
         self._pending_start: events.Start | None = events.Start(None, None)
-        self._start = events.Start(None, None)  # as emitted
+        self._start = events.Start(None, None)  # the start with the values that were emitted
         self._choices: dict[int, Choice] = {}
         self._numbers = ChoiceNumbers()
         self._answer_id = ""
@@ -394,9 +394,9 @@ class StreamDecoder:
             decoder.part = choice.switch_to("reasoning", part, out)
             choice.reasoning.add(part.text)
             out.append(events.Delta(choice.index, decoder.part, part.text))
-        if step.kind == "unclear" or (step.ends and part.signature is not None and not step.signs):
+        if step.kind == "unclear" or (step.ends_block and part.signature is not None and not step.signs_block):
             decoder.keep_unclear(block)
-        if step.ends:
+        if step.ends_block:
             self._end_block(choice, decoder, block, out)
 
     def _end_block(self, choice: Choice, decoder: BlockDecoder, block: DecodedBlock, out: list[events.Event]) -> None:
@@ -405,7 +405,7 @@ class StreamDecoder:
         number = texts.part_with_text(text, choice.open_reasoning) if text else None
         if not text and choice.open_reasoning is None and not texts.unsigned:
             number = choice.switch_to("reasoning", block.part, out)
-        token = block.part.signature if block.step.signs else None
+        token = block.part.signature if block.step.signs_block else None
         if number is None and token is not None:
             decoder.keep_unclear(block)
         elif number is not None and token is not None:

@@ -124,11 +124,11 @@ class _Message(Fold):
 
 def _begins_other_detail(detail: Fold, piece: JsonObject) -> bool:
     """Return whether a piece begins another detail. A signature, or encrypted data, ends a detail."""
-    return bool(detail.values.get("signature") or detail.values.get("data")) or _differs(detail, piece)
+    return bool(detail.values.get("signature") or detail.values.get("data")) or _contradicts(detail, piece)
 
 
-def _differs(detail: Fold, piece: JsonObject) -> bool:
-    """Return whether a piece has a field that differs from that of a detail or thinking block. Its texts continue."""
+def _contradicts(detail: Fold, piece: JsonObject) -> bool:
+    """Return whether a piece has another value for a field of a detail or thinking block. Texts are pieces, so they may differ."""
     return any(
         not isinstance(value, str) if key in _DETAIL_TEXTS else detail.values.get(key) not in (None, "", value)
         for key, value in piece.items()
@@ -194,14 +194,14 @@ class _Reasoning:
                 continue
             step = next(remaining)
             is_signed = bool(entry.get("signature") or entry.get("data"))
-            if step.kind == "unclear" or (step.ends and is_signed and not step.signs):
+            if step.kind == "unclear" or (step.ends_block and is_signed and not step.signs_block):
                 raise ConflictError("thinking_blocks")
             if step.kind == "new":
                 self._numbered.append(Fold(_DETAIL, entry))
                 self._blocks.append(self._numbered[-1])
                 continue
             block = self._numbered[step.number]
-            if _differs(block, entry):
+            if _contradicts(block, entry):
                 raise ConflictError("thinking_blocks")
             block.add({key: value for key, value in entry.items() if step.kind == "more" or key not in _DETAIL_TEXTS})
 
@@ -210,7 +210,7 @@ class _Reasoning:
         self._has_text_alone = self._has_text_alone or bool(text and not steps)
         self._text += [text] if text else []
         self._length += len(text)
-        ends = [step.number for step in steps if step.ends]
+        ends = [step.number for step in steps if step.ends_block]
         if ends and (self._thinking_blocks.repeats_text or self._is_text(self._thinking_blocks.blocks[ends[-1]].text())):
             self._text, self._length = [], 0
 

@@ -54,13 +54,13 @@ class BlockStep(NamedTuple):
     """What an entry of ``thinking_blocks`` does to the block of a number.
 
     ``kind``: it begins the block, adds more to it, or repeats its text. ``unclear``: it may be part of the block or not.
-    ``signs``: its signature is that of the block. ``ends``: the block is complete.
+    ``signs_block``: its signature is that of the block. ``ends_block``: the block is complete.
     """
 
     kind: Literal["new", "more", "again", "unclear"]
     number: int
-    signs: bool = False
-    ends: bool = False
+    signs_block: bool = False
+    ends_block: bool = False
 
 
 class ThinkingBlock(TextInPieces):
@@ -100,7 +100,7 @@ class ThinkingBlocks:
         if not self._is_open:
             return steps
         self.close()
-        return [*steps[:-1], steps[-1]._replace(ends=True)]
+        return [*steps[:-1], steps[-1]._replace(ends_block=True)]
 
     def close(self) -> None:
         """End the open block: other content follows."""
@@ -116,14 +116,14 @@ class ThinkingBlocks:
             return BlockStep("again" if not text or self.blocks[number].is_text(text) else "unclear", number)
         # Redacted thinking has no text and comes in one piece (official SDK of Anthropic, ``RedactedThinkingBlock``).
         if raw["type"] != "thinking":
-            return self._begin(token, "", ends=True)
+            return self._begin(token, "", ends_block=True)
         if not text:
             return self._take_token(token, last)
         known = self._repeated_block(text, token)
         if known is not None:
             return self._end("again", known, token)
         if is_whole or not self._is_open:
-            return self._begin(token, text, ends=is_whole or token is not None)
+            return self._begin(token, text, ends_block=is_whole or token is not None)
         block = self.blocks[last]
         pieces = len(block.pieces)
         if token and pieces and text.startswith(block.text()):
@@ -132,14 +132,14 @@ class ThinkingBlocks:
         block.add(text)
         if token is None:
             return BlockStep("more", last)
-        return self._end("more", last, token)._replace(signs=pieces != 1)  # after one piece it may be a separate block
+        return self._end("more", last, token)._replace(signs_block=pieces != 1)  # after one piece it may be a separate block
 
     def _take_token(self, token: str | None, last: int) -> BlockStep:
         """Take an entry without text. Its signature is that of the block before it, or of reasoning that is hidden."""
         if token is None and self._is_open:
             return BlockStep("more", last)
         if token is None or last < 0 or self.blocks[last].token is not None:
-            return self._begin(token, "", ends=token is not None)
+            return self._begin(token, "", ends_block=token is not None)
         return self._end("more", last, token)
 
     def _repeated_block(self, text: str, token: str | None) -> int | None:
@@ -158,13 +158,13 @@ class ThinkingBlocks:
         is_again = block.repeats_text and (not self.repeats_text or (is_last and len(block.pieces) > 1))
         return number if token or is_again else None
 
-    def _begin(self, token: str | None, text: str, *, ends: bool) -> BlockStep:
+    def _begin(self, token: str | None, text: str, *, ends_block: bool) -> BlockStep:
         self.close()
         self._is_open = True
         self.blocks.append(ThinkingBlock(repeats_text=self.repeats_text))
         self.blocks[-1].add(text)
         number = len(self.blocks) - 1
-        return self._end("new", number, token) if ends else BlockStep("new", number)
+        return self._end("new", number, token) if ends_block else BlockStep("new", number)
 
     def _end(self, kind: Literal["new", "more", "again"], number: int, token: str | None) -> BlockStep:
         """End a block by its signature, or by all of its text once more."""
@@ -177,7 +177,7 @@ class ThinkingBlocks:
             block.token, self._signed[token] = token, number
             if self._unsigned:
                 self._unsigned.pop(block.text(), None)
-        return BlockStep(kind, number, signs=token is not None, ends=True)
+        return BlockStep(kind, number, signs_block=token is not None, ends_block=True)
 
 
 # Reasoning as parts.
@@ -197,7 +197,7 @@ class ReasoningTexts:
         self._numbers: dict[str, dict[int, None]] = {}  # of ``unsigned``, in order, by text
         self._index: int | None = None  # of the open part, in its details
         self._by_index: dict[int, int] = {}  # parts without a signature, by the index of their details
-        self._named: tuple[str, int] | None = None  # id and part of the latest detail, if it has no signature
+        self._latest_unsigned: tuple[str, int] | None = None  # id and number of the latest detail, if it has no signature
 
     def open(self, part: ir.Reasoning) -> None:
         """Begin the text of a part."""
@@ -232,7 +232,7 @@ class ReasoningTexts:
     def note_detail(self, index: int | None, number: int, part: ir.Reasoning) -> None:
         """Note that a detail with an index belongs to a part."""
         if _DETAILS in part.src:
-            self._named = (part.id, number) if part.id and part.signature is None else None
+            self._latest_unsigned = (part.id, number) if part.id and part.signature is None else None
         if index is not None:
             self._index = index
             if part.signature is None:
@@ -253,7 +253,7 @@ class ReasoningTexts:
         if part.signature is None:
             return None
         if part.signature.kind != "thinking":
-            named, self._named = self._named, None
+            named, self._latest_unsigned = self._latest_unsigned, None
             if named is None or part.text or named[0] != part.id or named[1] == opened:
                 return None
             self.sign(named[1])
@@ -280,7 +280,7 @@ class ReasoningTexts:
         """Return whether a detail repeats a closed part; each part is repeated once."""
         if part.signature is None and part.text and self._repeats_first(part):
             number = self._take_first()
-            self._named = (part.id, number) if part.id else None
+            self._latest_unsigned = (part.id, number) if part.id else None
             return True
         return False
 
@@ -385,7 +385,7 @@ class BlockDecoder:
 
     def keep_unclear(self, block: DecodedBlock) -> None:
         """Keep a block as an unmodelled field, because its signature may be that of a text that no part has."""
-        self._unclear.append({**block.raw, "thinking": self.text(block.step.number)} if block.step.signs else block.raw)
+        self._unclear.append({**block.raw, "thinking": self.text(block.step.number)} if block.step.signs_block else block.raw)
 
     def unmodelled_fields(self, texts: ReasoningTexts) -> JsonObject:
         """Return blocks that no part has, and text without blocks although the parts are decoded from blocks."""

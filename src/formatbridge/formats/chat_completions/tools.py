@@ -186,13 +186,13 @@ def _decode_allowed(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.ToolC
     extra = merge_extra(
         read_extra(raw, frozenset({"type", "allowed_tools"})), read_extra(allowed, known, "allowed_tools/"), *unread
     )
-    inner: Literal["auto", "required"] = "required" if allowed["mode"] == "required" else "auto"
+    allowed_mode: Literal["auto", "required"] = "required" if allowed["mode"] == "required" else "auto"
     return ir.ToolChoice(
         mode="allowed",
         names=names,
         hosted=hosted,
         always_allowed=_unaffected_tools(tools),
-        allowed_mode=inner,
+        allowed_mode=allowed_mode,
         src=src,
         extra=extra,
     )

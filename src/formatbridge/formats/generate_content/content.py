@@ -74,11 +74,11 @@ def encode_part(part: ir.Part, pointer: str, context: EncodeContext, losses: Led
     body: JsonObject | None = None
     match part:
         case ir.Reasoning():
-            body = encode_reasoning(part, losses, carry=context.carries)
+            body = encode_reasoning(part, losses, carries_tokens=context.carries_tokens)
         case ir.Text():
             drop = drop_unheld_in_answer if context.is_answer else drop_unheld
             drop(part, losses)
-            body = _encode_text(part, losses, carry=context.carries)
+            body = _encode_text(part, losses, carries_tokens=context.carries_tokens)
         case ir.Media():
             return _encode_media(part, pointer, context, losses)
         case ir.Refusal():
@@ -105,7 +105,7 @@ def _encode_foreign(part: ir.Opaque | ir.Hosted, context: EncodeContext, losses:
     if isinstance(part, ir.Opaque) and part.format == "generate_content" and isinstance(part.raw, dict) and not context.is_answer:
         return [part.raw]
     if isinstance(part, ir.Hosted) and part.family == "code" and part.id in context.runs:
-        return encode_hosted(part, losses, carry=context.carries)
+        return encode_hosted(part, losses, carries_tokens=context.carries_tokens)
     text = encode_opaque(part, losses)
     return encode_part(text, "", context, losses) if text else []
 
@@ -124,11 +124,11 @@ def _decode_text(raw: JsonObject, src: str) -> ir.Text | ir.Reasoning:
     return part
 
 
-def _encode_text(part: ir.Text, losses: Ledger, *, carry: bool) -> JsonObject | None:
+def _encode_text(part: ir.Text, losses: Ledger, *, carries_tokens: bool) -> JsonObject | None:
     """Encode text; an empty text without a token returns None."""
     if part.signature is None:
         return {"text": part.text} if part.text else None
-    token = encode_signature(part.signature, losses, carry=carry)
+    token = encode_signature(part.signature, losses, carries_tokens=carries_tokens)
     return {"text": part.text} | token if part.text or token else None
 
 
@@ -164,7 +164,7 @@ def _encode_media(part: ir.Media, pointer: str, context: EncodeContext, losses: 
     if not context.is_answer and _is_rejected(part):
         losses.dropped(part, code="unsupported_media", severity="impossible")
         return []
-    body = _encode_media_part(part, pointer, losses, carry=context.carries)
+    body = _encode_media_part(part, pointer, losses, carries_tokens=context.carries_tokens)
     if body is None or not part.transcript:
         return [body] if body else []
     # In a response clients show texts only, so the transcript becomes one (fixture audio_out of chat_completions).
@@ -217,7 +217,7 @@ def _decode_media_fields(raw: JsonObject, src: str) -> ir.Media:
     )
 
 
-def _encode_media_part(part: ir.Media, pointer: str, losses: Ledger, *, carry: bool) -> JsonObject | None:
+def _encode_media_part(part: ir.Media, pointer: str, losses: Ledger, *, carries_tokens: bool) -> JsonObject | None:
     """Encode media without the transcript; ``pointer`` is the pointer of the part in the target, for an added MIME type."""
     # The id of a file is valid at the vendor where it was uploaded.
     if part.file_id is not None and part.vendor != "google":
@@ -228,7 +228,7 @@ def _encode_media_part(part: ir.Media, pointer: str, losses: Ledger, *, carry: b
     level = _encode_detail(part, losses)
     if level is not None:
         body["mediaResolution"] = {"level": level}
-    return body | encode_signature(part.signature, losses, carry=carry)
+    return body | encode_signature(part.signature, losses, carries_tokens=carries_tokens)
 
 
 def _decode_source(

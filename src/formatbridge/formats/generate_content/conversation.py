@@ -143,7 +143,7 @@ def decode_parts(
             is_separate_token = (
                 type(decoded) is ir.Reasoning and item.get("thought") and not text and signs_earlier_reasoning(decoded.signature)
             )
-            if decoded.extra or not (is_separate_token and _sign_reasoning(parts, decoded)):  # type: ignore[arg-type]  # is reasoning
+            if decoded.extra or not (is_separate_token and _add_token_to_reasoning(parts, decoded)):  # type: ignore[arg-type]  # is reasoning
                 parts.append(decoded)
         elif item.get("functionCall") is not None:
             call = decode_call(item, part_src, calls)
@@ -194,11 +194,11 @@ def _decode_carried(parts: list[ir.Part], part: ir.Part) -> None:
     if part.signature is not None and belongs_to_earlier_reasoning(part.signature):
         token = ir.Reasoning("", part.signature.src, part.signature)
         part.signature = None
-        if not (signs_earlier_reasoning(token.signature) and _sign_reasoning(parts, token)):
+        if not (signs_earlier_reasoning(token.signature) and _add_token_to_reasoning(parts, token)):
             parts.append(token)
 
 
-def _sign_reasoning(parts: list[ir.Part], token: ir.Reasoning) -> bool:
+def _add_token_to_reasoning(parts: list[ir.Part], token: ir.Reasoning) -> bool:
     """Add a token to the last reasoning and join its parts; return false if there is none or another token follows it."""
     # From the end: skip parts without a token up to reasoning, then collect the adjacent reasoning, which is one part.
     end = len(parts)
@@ -273,7 +273,7 @@ def _reserve_for_call(
     if reserved.get(call_id) != {}:
         return False
     drop_unheld(part, losses)
-    reserved[call_id] = encode_signature(part.signature, losses, carry=context.carries)
+    reserved[call_id] = encode_signature(part.signature, losses, carries_tokens=context.carries_tokens)
     return True
 
 
@@ -295,7 +295,7 @@ def _encode_token_for_next(part: ir.Reasoning, context: EncodeContext, losses: L
     """Encode the token of a reasoning part without text."""
     drop_unheld(part, losses)
     drop_field(part, "id", losses)
-    token = encode_signature(part.signature, losses, carry=context.carries)
+    token = encode_signature(part.signature, losses, carries_tokens=context.carries_tokens)
     return [token] if token else []
 
 

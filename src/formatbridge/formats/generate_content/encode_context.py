@@ -16,12 +16,22 @@ from formatbridge.report.losses import Severity
 class EncodeContext:
     """Facts about the request or response whose parts are encoded, and about its calls.
 
-    ``is_answer``: it is a response. ``carries``: tokens of other formats are kept, tagged. ``runs``: the ids of the code executions that
-    this format can express. ``generated_ids``: the ids of calls that had none. ``parsed``: arguments that were parsed before.
-    ``refusal_severity``: the severity of encoding a refusal as text.
+    ``is_answer``: it is a response. ``carries_tokens``: tokens of other formats are kept, tagged. ``runs``: the ids of the code
+    executions that this format can express. ``generated_ids``: the ids of calls that had none. ``parsed``: arguments that were parsed
+    before. ``refusal_severity``: the severity of encoding a refusal as text.
     """
 
-    __slots__ = ("_messages", "_names", "_paired", "carries", "generated_ids", "is_answer", "parsed", "refusal_severity", "runs")
+    __slots__ = (
+        "_messages",
+        "_names",
+        "_paired",
+        "carries_tokens",
+        "generated_ids",
+        "is_answer",
+        "parsed",
+        "refusal_severity",
+        "runs",
+    )
 
     def __init__(
         self,
@@ -29,7 +39,7 @@ class EncodeContext:
         runs: Set[str] = frozenset(),
         *,
         is_answer: bool = False,
-        carries: bool = False,
+        carries_tokens: bool = False,
         parsed: ParsedArguments = NOTHING_PARSED,
         refusal_severity: Severity = "lossy",
     ) -> None:
@@ -39,7 +49,7 @@ class EncodeContext:
         self.generated_ids: set[str] = set()
         self.runs = runs
         self.is_answer = is_answer
-        self.carries = carries
+        self.carries_tokens = carries_tokens
         self.parsed = parsed
         self.refusal_severity = refusal_severity
 

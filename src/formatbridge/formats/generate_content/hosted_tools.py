@@ -142,7 +142,7 @@ def decode_hosted(raw: JsonObject, src: str, code_id: Callable[[str | None], str
     return _decode_server_tool(raw, src)
 
 
-def encode_hosted(part: ir.Hosted, losses: Ledger, *, carry: bool) -> list[JsonObject]:
+def encode_hosted(part: ir.Hosted, losses: Ledger, *, carries_tokens: bool) -> list[JsonObject]:
     """Encode a code execution in a response: the code, its result, or both."""
     drop_unheld_in_answer(part, losses)
     encoded: list[JsonObject] = []
@@ -154,7 +154,7 @@ def encode_hosted(part: ir.Hosted, losses: Ledger, *, carry: bool) -> list[JsonO
     ):
         encoded.append({"codeExecutionResult": {"id": part.id} | _encode_outcome(part, losses)})
     if encoded:
-        encoded[0] |= encode_signature(part.signature, losses, carry=carry)
+        encoded[0] |= encode_signature(part.signature, losses, carries_tokens=carries_tokens)
     return encoded
 
 

@@ -38,18 +38,18 @@ def decode_signature(raw: JsonObject, src: str) -> ir.Signature | None:
     return decode_token(token, "generate_content", "thought", f"{src}/thoughtSignature")
 
 
-def encode_signature(signature: ir.Signature | None, losses: Ledger, *, carry: bool) -> JsonObject:
-    """Encode the signature of a part as valid base64. A token that needs a tag is tagged if ``carry`` is true.
+def encode_signature(signature: ir.Signature | None, losses: Ledger, *, carries_tokens: bool) -> JsonObject:
+    """Encode the signature of a part as valid base64. A token that needs a tag is tagged if ``carries_tokens`` is true.
 
-    Without ``carry`` a token of another format is dropped.
+    Without ``carries_tokens`` a token of another format is dropped.
     The official client rejects invalid base64 in responses; the server accepts it in requests.
     """
     if signature is None:
         return {}
-    has_tag = carry and is_tagged(signature, "generate_content", carry=True)
-    if signature.issuer == "generate_content" and not has_tag and _is_base64(signature.token, is_strict=carry):
+    has_tag = carries_tokens and is_tagged(signature, "generate_content", carries_tokens=True)
+    if signature.issuer == "generate_content" and not has_tag and _is_base64(signature.token, is_strict=carries_tokens):
         return {"thoughtSignature": signature.token}
-    if carry:
+    if carries_tokens:
         tagged = encode_token(signature, "generate_content", kind=signature.kind)
         return {"thoughtSignature": base64.b64encode(tagged.encode()).decode()}
     losses.dropped(signature, code="foreign_signature")
@@ -88,17 +88,17 @@ def decode_reasoning(raw: JsonObject, src: str) -> ir.Reasoning:
     return part
 
 
-def encode_reasoning(part: ir.Reasoning, losses: Ledger, *, carry: bool) -> JsonObject | None:
+def encode_reasoning(part: ir.Reasoning, losses: Ledger, *, carries_tokens: bool) -> JsonObject | None:
     """Encode reasoning; if it is only a token that no reader of the target can use, return None."""
     drop_unheld(part, losses)
-    if not part.text and not carry and part.signature and part.signature.issuer != "generate_content":
+    if not part.text and not carries_tokens and part.signature and part.signature.issuer != "generate_content":
         drop_empty(part, losses)
         return None
-    if not (carry and keeps_id(part.signature, part.id, "generate_content")):
+    if not (carries_tokens and keeps_id(part.signature, part.id, "generate_content")):
         drop_field(part, "id", losses)
     if part.signature is None:
         return {"text": part.text, "thought": True} if part.text else None
-    token = encode_signature(part.signature, losses, carry=carry)
+    token = encode_signature(part.signature, losses, carries_tokens=carries_tokens)
     return {"text": part.text, "thought": True} | token if part.text or token else None
 
 

@@ -188,7 +188,7 @@ def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
     contents: list[JsonObject] = []
     instructions: list[JsonObject] = []
     is_leading = True
-    messages = with_results_in_place(request.messages, losses, joins=True)
+    messages = with_results_in_place(request.messages, losses, joins_turns=True)
     context = EncodeContext(messages, parsed=parse_all_arguments(messages))
     for message in messages:
         drop_unheld(message, losses)

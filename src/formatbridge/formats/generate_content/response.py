@@ -163,7 +163,7 @@ def encode_answer(choice: ir.Choice, kinds: Set[type[ir.Part]], pointer: str, lo
         (),
         python_runs(choice.parts) if ir.Hosted in kinds else frozenset(),
         is_answer=True,
-        carries=options.carry_reasoning,
+        carries_tokens=options.carry_reasoning,
         parsed=parse_arguments_of(moved) if ir.ToolCall in kinds else NOTHING_PARSED,
         refusal_severity=_refusal_severity(choice) if ir.Refusal in kinds else "lossy",
     )

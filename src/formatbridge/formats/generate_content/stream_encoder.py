@@ -42,20 +42,20 @@ from formatbridge.streaming.sse import encode_crlf_event
 
 @dataclass(slots=True)
 class _SentText:
-    """The state of a text that is sent in pieces. ``has_text``: text was sent after the last interruption; ``began``: before it.
+    """The state of a text that is sent in pieces. ``has_text``: text was sent after the last interruption; ``has_earlier_text``: before it.
 
     ``step``: the number of interruptions when the text opened; -1: other texts were open, which may interrupt it.
     """
 
     number: int
     has_text: bool = False
-    began: bool = False
+    has_earlier_text: bool = False
     step: int = 0
 
     @property
     def was_sent(self) -> bool:
         """Whether any text was sent."""
-        return self.has_text or self.began
+        return self.has_text or self.has_earlier_text
 
 
 class _SendOrder:
@@ -98,7 +98,7 @@ class _SendOrder:
         """Return whether a token that is sent now is decoded as that of a text that was sent."""
         if text.step == self._step:  # no interruption
             return True
-        is_whole = text.step >= 0 and not (text.began and text.has_text)
+        is_whole = text.step >= 0 and not (text.has_earlier_text and text.has_text)
         return text is self._last and is_whole and signs_earlier_reasoning(signature)
 
     def reasoning(self, number: int) -> _SentText | None:
@@ -129,7 +129,7 @@ class _SendOrder:
         """Count an interruption: text that was sent of the last reasoning precedes it."""
         self._step += 1
         if self._last is not None and self._last.has_text:
-            self._last.began, self._last.has_text = True, False
+            self._last.has_earlier_text, self._last.has_text = True, False
 
 
 _TextLike = ir.Text | ir.Refusal | ir.Reasoning
@@ -264,7 +264,7 @@ class StreamEncoder:
         if choice is None:
             runs: set[str] = set()
             choice = self._choices[index] = _Choice(
-                EncodeContext((), runs, is_answer=True, carries=self._options.carry_reasoning), runs
+                EncodeContext((), runs, is_answer=True, carries_tokens=self._options.carry_reasoning), runs
             )
         return choice
 

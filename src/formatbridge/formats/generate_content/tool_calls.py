@@ -55,7 +55,7 @@ def encode_call(call: ir.ToolCall, context: EncodeContext, losses: Ledger) -> Js
     else:
         arguments = encode_arguments_object(call, losses, context.parsed, _argument_loss)
     part: JsonObject = {"functionCall": {"id": call.id, "name": call.name, "args": arguments}}
-    return part | encode_signature(call.signature, losses, carry=context.carries) if call.signature else part
+    return part | encode_signature(call.signature, losses, carries_tokens=context.carries_tokens) if call.signature else part
 
 
 def add_placeholders(contents: list[JsonObject], losses: Ledger) -> None:
@@ -145,7 +145,7 @@ def encode_result(result: ir.ToolResult, pointer: str, context: EncodeContext, l
     if media:
         body["parts"] = media
     part = {"functionResponse": body}
-    return part | encode_signature(result.signature, losses, carry=context.carries) if result.signature else part
+    return part | encode_signature(result.signature, losses, carries_tokens=context.carries_tokens) if result.signature else part
 
 
 def _decode_content(result: JsonObject, src: str, decoded: ir.ToolResult) -> None:

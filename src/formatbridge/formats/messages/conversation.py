@@ -79,7 +79,7 @@ def decode_parts(content: list[JsonObject], src: str) -> list[ir.Part]:
     has_call_tokens = False
     for index, raw in enumerate(content):
         kind = raw.get("type")
-        if kind == "text" and len(raw) == 2:  # both fields are required, so there is no other
+        if kind == "text" and len(raw) == 2:  # ``type`` and ``text``, which are required
             parts.append(ir.Text(raw["text"], f"{src}/{index}"))
             continue
         part = decode_block(raw, f"{src}/{index}")
@@ -213,25 +213,38 @@ class TurnEncoder:
     """Encodes a conversation as turns in the order that the server accepts.
 
     ``keeps_system_messages``: the target accepts mid-conversation system messages. ``server_tools``: the result of ``server_tools_of`` for
-    the tools of the request. ``thinks``: the request turns thinking on.
+    the tools of the request. ``has_thinking``: the request turns thinking on.
 
     Results besides ``turns``: ``moved_to_system`` has the blocks of instructions that have no valid position among the turns.
     ``mcp_servers`` has the MCP servers whose toolsets the system messages add.
     """
 
     __slots__ = (
-        "_first_assistant", "_generated_ids", "_keeps_system_messages", "_last_assistant", "_losses", "_moved_count", "_parsed",
-        "_pending", "_result_counts", "_server_tools", "_thinks", "_unanswered", "mcp_servers", "moved_to_system", "turns",
+        "_first_assistant",
+        "_generated_ids",
+        "_has_thinking",
+        "_keeps_system_messages",
+        "_last_assistant",
+        "_losses",
+        "_moved_count",
+        "_parsed",
+        "_pending",
+        "_result_counts",
+        "_server_tools",
+        "_unanswered",
+        "mcp_servers",
+        "moved_to_system",
+        "turns",
     )  # fmt: skip
 
-    def __init__(self, losses: Ledger, keeps_system_messages: bool, server_tools: set[str], thinks: bool) -> None:
+    def __init__(self, losses: Ledger, keeps_system_messages: bool, server_tools: set[str], has_thinking: bool) -> None:
         self.turns: list[JsonObject] = []
         self.moved_to_system: list[JsonObject] = []
         self.mcp_servers: list[JsonObject] = []
         self._losses = losses
         self._keeps_system_messages = keeps_system_messages
         self._server_tools = server_tools
-        self._thinks = thinks
+        self._has_thinking = has_thinking
         self._parsed = NOTHING_PARSED
         self._result_counts: list[int] = []  # the number of tool_result blocks of each turn
         self._unanswered: dict[str, list[tuple[int, ir.ToolCall]]] = {}  # by id, calls without a result and the index of their turn
@@ -264,7 +277,7 @@ class TurnEncoder:
                 self._move_to_system(pending)
                 self._drop_changes(pending.message)
         if self._last_assistant and self.turns[-1]["role"] == "assistant":
-            self._adapt_prefill()
+            self._remove_rejected_prefill()
         # Anthropic's server rejects such a conversation, but relays accept it. So the turn is encoded and reported.
         if self._first_assistant is not None and self.turns:
             self._losses.changed(self._first_assistant, "", simplify_content(self.turns[0]["content"]), "first_turn")
@@ -279,7 +292,7 @@ class TurnEncoder:
                 turn["content"] = simplify_content(content)
         return self.turns
 
-    def _adapt_prefill(self) -> None:
+    def _remove_rejected_prefill(self) -> None:
         """Leave out what the server rejects in a final assistant turn: some thinking, and white space at its end."""
         self._drop_final_thinking()
         content = self.turns[-1]["content"]
@@ -298,11 +311,11 @@ class TurnEncoder:
         if len(others) == len(content) or any(content[index]["type"] == "tool_use" for index in others):
             return
         end = others[-1] + 1 if others else 0
-        kept = content[:end] if self._thinks else [content[index] for index in others]
+        kept = content[:end] if self._has_thinking else [content[index] for index in others]
         for part in reversed([part for message in self._last_assistant for part in message.parts]):
             if type(part) is ir.Reasoning:
                 self._losses.dropped(part, code="prefill")
-            elif self._thinks and not (type(part) is ir.Text and not part.text.strip()):
+            elif self._has_thinking and not (type(part) is ir.Text and not part.text.strip()):
                 break
         self.turns[-1]["content"] = kept
 

@@ -200,7 +200,7 @@ def encode_server(server: ir.McpServer, losses: Ledger) -> tuple[JsonObject, Jso
         return None
     drop_unheld(server, losses)
     entry: JsonObject = {"type": "url", "name": server.label, "url": server.url}
-    token = _encode_headers(server, losses)
+    token = _read_authorization_token(server, losses)
     if token is not None:
         entry["authorization_token"] = token
     toolset: JsonObject = {"type": "mcp_toolset", "mcp_server_name": server.label}
@@ -215,7 +215,7 @@ def encode_server(server: ir.McpServer, losses: Ledger) -> tuple[JsonObject, Jso
     return entry, toolset | encode_cache(server.cache, losses)
 
 
-def _encode_headers(server: ir.McpServer, losses: Ledger) -> str | None:
+def _read_authorization_token(server: ir.McpServer, losses: Ledger) -> str | None:
     """Return the authorization token, which may be in the headers. This format has no field for other headers."""
     token = server.authorization_token
     for name, value in (server.headers or {}).items():

@@ -82,7 +82,7 @@ def encode_answer_reasoning(part: ir.Reasoning, losses: Ledger, options: Options
         drop_field(part, "id", losses)
     if token is None and not part.text:
         return None
-    return _encode_block(part, "" if token is None else encode_token(token, "messages", carry=options.carry_reasoning))
+    return _encode_block(part, "" if token is None else encode_token(token, "messages", carries_tokens=options.carry_reasoning))
 
 
 def _encode_block(part: ir.Reasoning, token: str) -> JsonObject:

@@ -124,8 +124,8 @@ def _encode_conversation(request: ir.Request, losses: Ledger, options: Options) 
     # Only recent models accept system messages among the turns (BerriAI/litellm#33807). For others, their texts become part of ``system``.
     keeps_system_messages = options.mid_system == "native"
     server_tools = server_tools_of(request.tools) if adds_tools(request) else set()
-    thinks = request.reasoning is not None and not is_reasoning_off(request.reasoning)
-    encoder = TurnEncoder(losses, keeps_system_messages, server_tools, thinks)
+    has_thinking = request.reasoning is not None and not is_reasoning_off(request.reasoning)
+    encoder = TurnEncoder(losses, keeps_system_messages, server_tools, has_thinking)
     turns = encoder.encode(messages[leading:] if leading else messages)
     system += encoder.moved_to_system
     if request.output_format:

@@ -31,7 +31,7 @@ _CODES_BY_KIND: Mapping[ir.ErrorKind, str] = {
     "timeout": "vector_store_timeout",
     "invalid_request": "invalid_prompt",
 }
-# ``ResponseError`` has an optional ``type`` (official SDK). Of different kinds with one code, it identifies the kind.
+# ``ResponseError`` has an optional ``type`` (official SDK). It distinguishes kinds of errors that have the same code.
 _TYPES: Mapping[ir.ErrorKind, str] = {kind: wording.type for kind, wording in KIND_FIELDS.items()} | {
     "not_found": "not_found_error",
     "too_large": "request_too_large",

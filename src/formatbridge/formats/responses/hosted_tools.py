@@ -206,10 +206,10 @@ def legal_label(label: str) -> str:
     return label if legal == label and label else f"{legal}_{sha256(label.encode('utf-8', 'surrogatepass')).hexdigest()[:4]}"
 
 
-def _unread_status(raw: JsonObject, *, failed: bool) -> JsonObject | None:
-    """Return the status of an item if other formats cannot express it. ``failed``: whether they can express ``failed``."""
+def _unread_status(raw: JsonObject, *, can_express_failed: bool) -> JsonObject | None:
+    """Return the status of an item if other formats cannot express it. ``can_express_failed``: whether they can express ``failed``."""
     status = raw.get("status")
-    return None if status in (None, "completed") or (failed and status == "failed") else {"status": status}
+    return None if status in (None, "completed") or (can_express_failed and status == "failed") else {"status": status}
 
 
 def _is_incomplete(raw: JsonObject, *outputs: object) -> bool:
@@ -283,7 +283,7 @@ def _decode_code_item(raw: JsonObject, src: str) -> ir.Hosted:
         raw=raw,
         extra=merge_extra(
             read_extra(raw, _CODE),
-            None if is_incomplete else _unread_status(raw, failed=True),
+            None if is_incomplete else _unread_status(raw, can_express_failed=True),
             *(
                 read_extra(output, _LOGS, f"outputs/{index}/") if output.get("type") == "logs" else {f"outputs/{index}": output}
                 for index, output in enumerate(outputs)
@@ -330,7 +330,9 @@ def _decode_mcp(raw: JsonObject, src: str) -> ir.Hosted:
         status=raw.get("status"),
         src=src,
         raw=raw,
-        extra=merge_extra(read_extra(raw, _MCP), None if is_incomplete else _unread_status(raw, failed=error is not None), unread),
+        extra=merge_extra(
+            read_extra(raw, _MCP), None if is_incomplete else _unread_status(raw, can_express_failed=error is not None), unread
+        ),
     )
 
 
@@ -384,7 +386,9 @@ def _decode_search_item(raw: JsonObject, src: str) -> ir.Hosted:
         status=raw.get("status"),
         src=src,
         raw=raw,
-        extra=merge_extra(read_extra(raw, _SEARCH_ITEMS), _unread_status(raw, failed=True), _unread_action(action, query)),
+        extra=merge_extra(
+            read_extra(raw, _SEARCH_ITEMS), _unread_status(raw, can_express_failed=True), _unread_action(action, query)
+        ),
     )
 
 

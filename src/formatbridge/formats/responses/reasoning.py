@@ -94,7 +94,7 @@ def encode_carried_token(
     if signature.issuer != "responses" and not options.carry_reasoning:
         losses.dropped(signature, code="foreign_signature")
         return None
-    return encode_token(signature, "responses", kind=kind, carry=options.carry_reasoning)
+    return encode_token(signature, "responses", kind=kind, carries_tokens=options.carry_reasoning)
 
 
 def encode_reasoning_item(text: str, token: str | None, index: int, ids: ItemIds, item_id: str | None = None) -> JsonObject:

@@ -23,7 +23,7 @@ def _items_of_server(items: list[JsonObject], rules: DialectRules, losses: Ledge
 
 def _with_tools_of_server(body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
     """Return a request whose tools have the types of the server, without the fields that it rejects."""
-    tools = [_adapt_tool(tool, f"/tools/{index}", rules, losses) for index, tool in enumerate(body.get("tools") or ())]
+    tools = [_tool_for_server(tool, f"/tools/{index}", rules, losses) for index, tool in enumerate(body.get("tools") or ())]
     choice = body.get("tool_choice")
     changed: JsonObject = {"tools": tools} if tools and tools != body["tools"] else {}
     if isinstance(choice, dict) and choice.get("type") in rules.tool_types:
@@ -31,7 +31,7 @@ def _with_tools_of_server(body: JsonObject, rules: DialectRules, losses: Ledger)
     return body | changed if changed else body
 
 
-def _adapt_tool(tool: JsonObject, pointer: str, rules: DialectRules, losses: Ledger) -> JsonObject:
+def _tool_for_server(tool: JsonObject, pointer: str, rules: DialectRules, losses: Ledger) -> JsonObject:
     unread = tool.keys() & rules.rejects_in_tools
     if unread:
         losses.extras(ir.HostedTool(family="other", kind="", src=pointer, extra={key: tool[key] for key in unread}))

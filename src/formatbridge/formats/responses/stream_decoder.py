@@ -191,7 +191,7 @@ class StreamDecoder:
         self.is_complete = False
         self.has_unknown_fields = False
         self._pending_start: events.Start | None = events.Start(None, None)
-        self._started = events.Start(None, None)  # as emitted
+        self._started = events.Start(None, None)  # the start with the values that were emitted
         self._head: JsonObject = {}  # the response of the events before the last
         self._items = Items()
         self._extra: JsonObject | None = None

@@ -310,15 +310,16 @@ def _decode_allowed(raw: JsonObject, src: str) -> ir.ToolChoice:
             unread |= read_extra(tool, {"type", "server_label"} if is_server else {"type"}, f"tools/{index}/") or {}
     known = frozenset({"type", "mode", "tools"} if raw["mode"] in ("auto", "required") else {"type", "tools"})
     extra = merge_extra(read_extra(raw, known), unread)
-    inner: Literal["auto", "required"] = "required" if raw["mode"] == "required" else "auto"
-    if inner == "required" and len(raw["tools"]) == len(hosted) == 1 and hosted[0] in FORCED_BY_ALLOWED_TOOLS:  # this one is forced
+    allowed_mode: Literal["auto", "required"] = "required" if raw["mode"] == "required" else "auto"
+    is_only_tool = len(raw["tools"]) == len(hosted) == 1 and hosted[0] in FORCED_BY_ALLOWED_TOOLS
+    if allowed_mode == "required" and is_only_tool:  # the model must call it
         return ir.ToolChoice(mode="hosted", names=hosted, hosted=hosted, src=src, extra=extra)
     return ir.ToolChoice(
         mode="allowed",
         names=names,
         namespaces=spaces if any(spaces) else None,
         hosted=hosted,
-        allowed_mode=inner,
+        allowed_mode=allowed_mode,
         src=src,
         extra=extra,
     )

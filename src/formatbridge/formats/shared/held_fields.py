@@ -49,7 +49,7 @@ def unheld_fields(format: ir.FormatName, holds: Holds) -> DropUnheld:
     It reads all these fields in one call and compares them with their defaults, because most nodes have none of them.
     """
     # The table is compiled when the module is loaded: one ``attrgetter`` reads all fields that the format lacks.
-    checks = {kind: _check_of(kind, unheld_names(kind, held), format) for kind, held in holds.items() if held}
+    checks = {kind: _loss_check_of(kind, unheld_names(kind, held), format) for kind, held in holds.items() if held}
 
     def drop_unheld(node: ir.Node, losses: Ledger) -> None:
         if node.extra:
@@ -68,7 +68,7 @@ def unheld_fields(format: ir.FormatName, holds: Holds) -> DropUnheld:
     return drop_unheld
 
 
-def _check_of(
+def _loss_check_of(
     kind: type, names: tuple[str, ...], format: ir.FormatName
 ) -> tuple[Callable[[Any], Any], Any, list[tuple[str, _Report]]] | None:
     """Return a function that reads some fields of a node, its result for their defaults, and for each its name and a function for it."""

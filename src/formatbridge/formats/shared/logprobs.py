@@ -67,12 +67,12 @@ def _encode_token(token: ir.TokenLogprob, losses: Ledger, needs_bytes: bool) -> 
 class PendingTokens:
     """Tokens in the order of the answer, which are assigned to one text after another. Time is linear in the tokens and the texts."""
 
-    __slots__ = ("_at", "_budget", "_tokens")
+    __slots__ = ("_at", "_search_budget", "_tokens")
 
     def __init__(self, tokens: Sequence[ir.TokenLogprob] = ()) -> None:
         self._tokens: list[ir.TokenLogprob] = []
         self._at = 0  # index of the first pending token
-        self._budget = 0  # characters that may still be searched without a result
+        self._search_budget = 0  # characters that may still be searched without a result
         self.add(tokens)
 
     def __bool__(self) -> bool:
@@ -81,7 +81,7 @@ class PendingTokens:
     def add(self, tokens: Sequence[ir.TokenLogprob]) -> None:
         """Append tokens."""
         self._tokens += tokens
-        self._budget += _SEARCHED_PER_CHARACTER * (len(tokens) + sum(len(token.token) for token in tokens))
+        self._search_budget += _SEARCHED_PER_CHARACTER * (len(tokens) + sum(len(token.token) for token in tokens))
 
     def remaining(self) -> list[ir.TokenLogprob]:
         """Return the pending tokens."""
@@ -97,7 +97,7 @@ class PendingTokens:
         if "".join(token.token for token in self._tokens[start:count]) == text:
             first, last = start, self._skip_empty(count)
         else:
-            first, last = self._find(text) or (start, count)
+            first, last = self._find_tokens(text) or (start, count)
         self._at = last
         return self._tokens[start:first], self._tokens[first:last]
 
@@ -114,7 +114,7 @@ class PendingTokens:
             at += 1
         return at
 
-    def _find(self, text: str) -> tuple[int, int] | None:
+    def _find_tokens(self, text: str) -> tuple[int, int] | None:
         """Return the start and end of the tokens whose text is this one, after any number of others; None if there are none.
 
         The searched window doubles until the text is in it, so that the cost is that of the tokens before the text. A search without a
@@ -128,8 +128,8 @@ class PendingTokens:
                 return self._at + match[0], self._skip_empty(self._at + match[1])
             size *= 2
             spent += size
-            if end == len(self._tokens) or spent > self._budget:
-                self._budget -= spent
+            if end == len(self._tokens) or spent > self._search_budget:
+                self._search_budget -= spent
                 return None
 
     def _find_within(self, tokens: list[ir.TokenLogprob], text: str) -> tuple[int, int] | None:
@@ -140,8 +140,8 @@ class PendingTokens:
             first, last = bisect_left(ends, at), bisect_right(ends, at + len(text)) - 1
             if ends[first] == at and ends[last] == at + len(text):
                 return first, last
-            if self._budget <= 0:
+            if self._search_budget <= 0:
                 break
-            self._budget -= len(text)  # a repetitive text has many matches that do not begin or end at a token
+            self._search_budget -= len(text)  # a repetitive text has many matches that do not begin or end at a token
             at = joined.find(text, at + 1)
         return None

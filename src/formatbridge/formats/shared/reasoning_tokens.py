@@ -149,14 +149,14 @@ def carries_call_token(part: ir.Part) -> bool:
     return type(part) is ir.Reasoning and part.signature is not None and part.signature.kind == "call" and not part.text
 
 
-def is_tagged(signature: ir.Signature, slot: ir.FormatName, *, carry: bool) -> bool:
+def is_tagged(signature: ir.Signature, slot: ir.FormatName, *, carries_tokens: bool) -> bool:
     """Return whether a token has a tag in an answer of a format.
 
     A token of that format has one too if it came in a body of another format, because only the tag has that format: the next request
-    returns the token there. ``carry``: ``Options.carry_reasoning``; without it such a token has no tag.
+    returns the token there. ``carries_tokens``: ``Options.carry_reasoning``; without it such a token has no tag.
     """
     if signature.issuer == slot:
-        return carry and signature.received_in is not None
+        return carries_tokens and signature.received_in is not None
     return signature.received_in != slot
 
 
@@ -166,7 +166,7 @@ def keeps_id(signature: ir.Signature | None, item_id: str | None, slot: ir.Forma
         signature is not None
         and signature.item_id is not None
         and signature.item_id == item_id
-        and is_tagged(signature, slot, carry=True)
+        and is_tagged(signature, slot, carries_tokens=True)
     )
 
 
@@ -192,9 +192,11 @@ def may_hold_tag(text: bytes | bytearray | str) -> bool:
     return _TAG.encode() in text or _TAG_IN_BYTES.encode() in text
 
 
-def encode_token(signature: ir.Signature, slot: ir.FormatName, *, kind: ir.SignatureKind | None = None, carry: bool = True) -> str:
+def encode_token(
+    signature: ir.Signature, slot: ir.FormatName, *, kind: ir.SignatureKind | None = None, carries_tokens: bool = True
+) -> str:
     """Encode a token for an answer of the format ``slot``, tagged if it needs a tag there. ``kind`` replaces the kind in the tag."""
-    if kind is None and not is_tagged(signature, slot, carry=carry):
+    if kind is None and not is_tagged(signature, slot, carries_tokens=carries_tokens):
         return signature.token
     return _tagged(signature, kind or signature.kind)
 

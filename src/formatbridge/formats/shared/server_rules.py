@@ -146,7 +146,7 @@ def _adapt_messages(request: ir.Request, rules: DialectRules, losses: Ledger) ->
         or rules.server_tools is not None
         or not rules.accepts_generated_images
     ):
-        messages = [_adapt_message(message, rules, losses) for message in messages]
+        messages = [_adapt_parts(message, rules, losses) for message in messages]
     return request if is_same_list(messages, request.messages) else replace(request, messages=messages)
 
 
@@ -194,7 +194,7 @@ def _with_configuration_first(request: ir.Request, losses: Ledger) -> ir.Request
     return replace(request, tools=tools, messages=messages)
 
 
-def _adapt_message(message: ir.Message, rules: DialectRules, losses: Ledger) -> ir.Message:
+def _adapt_parts(message: ir.Message, rules: DialectRules, losses: Ledger) -> ir.Message:
     if message.role == "assistant" and not rules.accepts_generated_images:
         images = [part for part in message.parts if isinstance(part, ir.Media)]
         for image in images:

@@ -111,16 +111,16 @@ class _Waiting:
         return None
 
 
-def with_results_in_place(messages: list[ir.Message], losses: Ledger, *, joins: bool) -> list[ir.Message]:
+def with_results_in_place(messages: list[ir.Message], losses: Ledger, *, joins_turns: bool) -> list[ir.Message]:
     """Return a conversation with results directly after the turns of their calls; the same list if they are there already.
 
-    ``joins``: consecutive turns of the model become one turn in the target.
+    ``joins_turns``: consecutive turns of the model become one turn in the target.
     """
     # Gemini: "number of function response parts is equal to the number of function call parts" (microsoft/vscode#299295).
     # Anthropic requires the results first in the next user turn (documentation of tool use).
-    if not _has_calls(messages) or not _has_misplaced(messages, joins):
+    if not _has_calls(messages) or not _has_misplaced(messages, joins_turns):
         return messages
-    groups, orphans = _grouped(messages, joins)
+    groups, orphans = _grouped(messages, joins_turns)
     for part in orphans:
         note_orphan(part, losses)
     return [message for group in groups for message in group]
@@ -143,7 +143,7 @@ def _has_calls(messages: list[ir.Message]) -> bool:
     return False
 
 
-def _has_misplaced(messages: list[ir.Message], joins: bool) -> bool:
+def _has_misplaced(messages: list[ir.Message], joins_turns: bool) -> bool:
     """Return whether a result may be elsewhere than after its call and the other results, or a call may have none.
 
     This is a fast check.
@@ -152,7 +152,7 @@ def _has_misplaced(messages: list[ir.Message], joins: bool) -> bool:
     is_answered = is_over = False
     for message in messages:
         if message.role == "assistant":
-            if waiting_ids and (is_answered or not joins):
+            if waiting_ids and (is_answered or not joins_turns):
                 return True
             is_answered = is_over = False
             if _has_repeated_call(message.parts, waiting_ids):
@@ -185,7 +185,7 @@ def _has_repeated_call(parts: list[ir.Part], waiting_ids: set[str]) -> bool:
     return False
 
 
-def _grouped(messages: list[ir.Message], joins: bool) -> tuple[list[_Group], list[ir.ToolCall | ir.ToolResult]]:
+def _grouped(messages: list[ir.Message], joins_turns: bool) -> tuple[list[_Group], list[ir.ToolCall | ir.ToolResult]]:
     """Return the groups of the conversation, each a turn of the model with its results or another turn; and the orphans."""
     # A group is a list, so results that come later are appended to the turn of their call.
     groups: list[_Group] = []
@@ -194,7 +194,7 @@ def _grouped(messages: list[ir.Message], joins: bool) -> tuple[list[_Group], lis
     model_turn: _Group | None = None  # the current turn of the model
     for message in messages:
         if message.role == "assistant":
-            if model_turn is None or not joins:
+            if model_turn is None or not joins_turns:
                 model_turn = []
                 groups.append(model_turn)
             model_turn.append(message)

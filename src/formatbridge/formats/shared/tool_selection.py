@@ -37,11 +37,11 @@ def select_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> ir.Re
     if choice.mode == "hosted" and choice.hosted and not rules.choice_covers_server_tools:
         choice = replace(choice, mode="allowed", names=[], allowed_mode="required")
     if choice.mode == "none":
-        return _adapt_none(request, choice, rules, losses)
+        return _enforce_none(request, choice, rules, losses)
     if choice.mode == "required":
-        return _adapt_required(request, choice, rules, losses)
+        return _weaken_required(request, choice, rules, losses)
     return (
-        _adapt_allowed(request, choice, rules, losses)
+        _enforce_allowed(request, choice, rules, losses)
         if choice.mode == "allowed" and "hosted" not in rules.allowed_modes
         else request
     )
@@ -159,12 +159,12 @@ def _definition_of(tool: ir.Tool) -> JsonObject:
     return definition
 
 
-def _adapt_none(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.Request:
+def _enforce_none(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.Request:
     """Leave out the tools that a choice of none forbids, if the target's choice does not apply to the same tools as the source's."""
     # A choice of none that does not apply to server tools would let the model call them. Without them it cannot.
     if not rules.choice_covers_server_tools:
-        return _without(request, lambda tool: _is_server(tool) and not _is_free(tool, choice), losses)
-    if not any(_is_free(tool, choice) and _target_has(rules, tool) for tool in _all_of(request)):
+        return _without(request, lambda tool: _is_server(tool) and not _is_always_allowed(tool, choice), losses)
+    if not any(_is_always_allowed(tool, choice) and _target_has(rules, tool) for tool in _all_of(request)):
         return request
     left = _without(request, lambda tool: not _is_server(tool), losses)
     if left is not request:
@@ -172,14 +172,14 @@ def _adapt_none(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, lo
     return replace(left, tool_choice=replace(choice, mode="auto"))
 
 
-def _adapt_required(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.Request:
+def _weaken_required(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.Request:
     """Weaken a choice of any tool, if the target's choice does not apply to the same tools as the source's.
 
     If it applies to fewer tools, it would force one of them. If it applies to more, the model may call another tool. If there are only
     such tools, the choice is left out.
     """
     tools = _all_of(request)
-    if not any(_target_has(rules, tool) and _is_free(tool, choice) == rules.choice_covers_server_tools for tool in tools):
+    if not any(_target_has(rules, tool) and _is_always_allowed(tool, choice) == rules.choice_covers_server_tools for tool in tools):
         return request
     has_functions = not all(map(_is_server, tools))
     if rules.choice_covers_server_tools and has_functions:
@@ -199,7 +199,7 @@ def _is_server(tool: ir.Tool) -> bool:
     return isinstance(tool, ir.HostedTool | ir.McpServer)
 
 
-def _is_free(tool: ir.Tool, choice: ir.ToolChoice) -> bool:
+def _is_always_allowed(tool: ir.Tool, choice: ir.ToolChoice) -> bool:
     """Return whether a tool is a server tool to which the choice does not apply."""
     return isinstance(tool, ir.HostedTool | ir.McpServer) and server_tool_name(tool) in choice.always_allowed
 
@@ -227,16 +227,16 @@ def _without(request: ir.Request, is_out: Callable[[ir.Tool], bool], losses: Led
     return replace(request, tools=kept(request.tools), messages=messages)
 
 
-def _adapt_allowed(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.Request:
+def _enforce_allowed(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.Request:
     """Leave out the tools that a choice of allowed tools does not contain. If the target has such a list, functions stay."""
     chosen = _chosen(choice, _all_of(request))
     left = _among_functions(choice, rules, losses) if choice.hosted and rules.allowed_modes else choice
-    lists = left is not None and bool(left.names) and left.allowed_mode in rules.allowed_modes
+    has_list = left is not None and bool(left.names) and left.allowed_mode in rules.allowed_modes
     messages = [
-        replace(message, tools=_kept_tools(message.tools, chosen, lists, losses)) if message.tools else message
+        replace(message, tools=_kept_tools(message.tools, chosen, has_list, losses)) if message.tools else message
         for message in request.messages
     ]
-    return replace(request, tools=_kept_tools(request.tools, chosen, lists, losses), messages=messages, tool_choice=left)
+    return replace(request, tools=_kept_tools(request.tools, chosen, has_list, losses), messages=messages, tool_choice=left)
 
 
 def _chosen(choice: ir.ToolChoice, tools: list[ir.Tool]) -> set[_Key]:
@@ -271,11 +271,11 @@ def _among_functions(choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) ->
     return replace(choice, allowed_mode="auto", hosted=[])
 
 
-def _kept_tools(tools: list[ir.Tool], chosen: set[_Key], lists: bool, losses: Ledger) -> list[ir.Tool]:
-    """Return the tools that are allowed. ``lists``: the target has a list of functions, so all of them stay."""
+def _kept_tools(tools: list[ir.Tool], chosen: set[_Key], has_list: bool, losses: Ledger) -> list[ir.Tool]:
+    """Return the tools that are allowed. ``has_list``: the target has a list of functions, so all of them stay."""
     kept: list[ir.Tool] = []
     for tool in tools:
-        if isinstance(tool, ir.Namespace) and not lists:
+        if isinstance(tool, ir.Namespace) and not has_list:
             inner = []
             for each in tool.tools:
                 if (tool.name, each.name) in chosen:
@@ -285,18 +285,18 @@ def _kept_tools(tools: list[ir.Tool], chosen: set[_Key], lists: bool, losses: Le
             if inner:
                 kept.append(replace(tool, tools=inner))
                 continue
-        elif _is_allowed(tool, chosen, lists):
+        elif _is_allowed(tool, chosen, has_list):
             kept.append(tool)
             continue
         losses.dropped(tool, code="excluded", severity="info")
     return kept
 
 
-def _is_allowed(tool: ir.Tool, chosen: set[_Key], lists: bool) -> bool:
+def _is_allowed(tool: ir.Tool, chosen: set[_Key], has_list: bool) -> bool:
     match tool:
         case ir.McpServer() | ir.HostedTool():
             return (None, f"/{server_tool_name(tool)}") in chosen
         case ir.Namespace():
-            return lists
+            return has_list
         case _:
-            return lists or (None, tool.name) in chosen
+            return has_list or (None, tool.name) in chosen

@@ -94,7 +94,7 @@ def adapt_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> tuple[
     Return the request (the same object if nothing changes), and the caller's tools by the target's names if any name or kind changes.
     """
     # Most requests need no change, so fast checks come before the work.
-    if not request.tools and request.tool_choice is None and _bring_no_tools(request.messages):
+    if not request.tools and request.tool_choice is None and _have_no_tools(request.messages):
         return request, {}
     request = select_tools(request, rules, losses)
     added = added_tools(request)
@@ -105,14 +105,14 @@ def adapt_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> tuple[
         return request, {}
     names = _Names(rules, IdsOfRequest(rules, request.messages))
     names.reserve(request.tools + added)
-    tools = [tool for new in request.tools for tool in _adapt_tool(new, names, losses)]
+    tools = [tool for new in request.tools for tool in _declare_tool(new, names, losses)]
     messages = (
-        [_adapt_added(message, names, losses) if message.tools else message for message in request.messages]
+        [_adapt_added_tools(message, names, losses) if message.tools else message for message in request.messages]
         if added
         else request.messages
     )
     # Calls come after all definitions. A call of an unknown tool gets a name that none of them has.
-    messages = [_adapt_message(message, names, losses) for message in messages]
+    messages = [_adapt_calls_and_results(message, names, losses) for message in messages]
     messages = request.messages if is_same_list(messages, request.messages) else messages
     if not has_spaces and is_same_list(tools, request.tools) and messages is request.messages:
         return request, names.callers
@@ -163,7 +163,7 @@ def drop_choice(request: ir.Request, losses: Ledger) -> None:
         losses.dropped(choice, code="without_tools")
 
 
-def _bring_no_tools(messages: list[ir.Message]) -> bool:
+def _have_no_tools(messages: list[ir.Message]) -> bool:
     """Return whether no message adds tools, has a call or a result."""
     for message in messages:
         if message.tools:
@@ -245,10 +245,10 @@ def _is_legal(name: str, rules: ToolRules) -> bool:
     return (name.isascii() and name.isidentifier()) or rules.name.fullmatch(name) is not None
 
 
-def _adapt_tool(tool: ir.Tool, names: _Names, losses: Ledger, namespace: str | None = None) -> list[ir.Tool]:
+def _declare_tool(tool: ir.Tool, names: _Names, losses: Ledger, namespace: str | None = None) -> list[ir.Tool]:
     if isinstance(tool, ir.Namespace) and not names.rules.has_namespaces:
         losses.changed(tool, "", [f"{tool.name}__{inner.name}" for inner in tool.tools], "renamed")
-        return [result for inner in tool.tools for result in _adapt_tool(inner, names, losses, tool.name)]
+        return [result for inner in tool.tools for result in _declare_tool(inner, names, losses, tool.name)]
     if not isinstance(tool, ir.FunctionTool | ir.CustomTool):
         return [tool]
     kind: _Kind = "custom" if isinstance(tool, ir.CustomTool) else tool.kind
@@ -288,13 +288,13 @@ def _wrapped_tool(tool: ir.CustomTool, losses: Ledger) -> ir.FunctionTool:
     )
 
 
-def _adapt_added(message: ir.Message, names: _Names, losses: Ledger) -> ir.Message:
+def _adapt_added_tools(message: ir.Message, names: _Names, losses: Ledger) -> ir.Message:
     """Adapt the tools that a message adds. This happens before calls are adapted: a call may precede the message that adds its tool."""
-    tools = [tool for new in message.tools or () for tool in _adapt_tool(new, names, losses)]
+    tools = [tool for new in message.tools or () for tool in _declare_tool(new, names, losses)]
     return message if is_same_list(tools, message.tools or ()) else replace(message, tools=tools)
 
 
-def _adapt_message(message: ir.Message, names: _Names, losses: Ledger) -> ir.Message:
+def _adapt_calls_and_results(message: ir.Message, names: _Names, losses: Ledger) -> ir.Message:
     parts = [
         _adapt_call(part, names, losses) if type(part) is ir.ToolCall
         else _adapt_result(part, names, losses) if type(part) is ir.ToolResult

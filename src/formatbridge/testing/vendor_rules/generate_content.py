@@ -74,7 +74,7 @@ def _first_calls(contents: list[JsonObject], start: int) -> Iterator[tuple[int, 
 
 def _check_calls(body: JsonObject, facts: Facts) -> Failure | None:
     """Reject the first call of the current turn if it lacks its signature."""
-    if not facts.reasons or _OLDER_MODEL.search(facts.model):
+    if not facts.can_reason or _OLDER_MODEL.search(facts.model):
         return None
     contents = _listed(body.get("contents"))
     for index, part in _first_calls(contents, _current_turn(contents)):

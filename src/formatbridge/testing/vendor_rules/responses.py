@@ -65,7 +65,7 @@ def _check_tokens(body: JsonObject, facts: Facts) -> Failure | None:
 
 def _check_include(body: JsonObject, facts: Facts) -> Failure | None:
     """Reject ``include`` of reasoning tokens for a model that does not reason."""
-    if facts.reasons or not asks_for_token(body):
+    if facts.can_reason or not asks_for_token(body):
         return None
     return openai.openai_failure(400, "Encrypted content is not supported with this model.", param="include")
 

@@ -46,12 +46,12 @@ class Issued:
 class Facts:
     """The facts that a rule needs besides the body.
 
-    ``reasons``: whether the model reasons. ``is_verified``: whether the organisation is verified. ``issued``: None if unknown; then
-    nothing is stored, and every token without a tag is accepted.
+    ``can_reason``: whether the model has reasoning. ``is_verified``: whether the organisation is verified. ``issued``: None if unknown;
+    then nothing is stored, and every token without a tag is accepted.
     """
 
     model: str = ""
-    reasons: bool = True
+    can_reason: bool = True
     is_verified: bool = True
     issued: Issued | None = None
 

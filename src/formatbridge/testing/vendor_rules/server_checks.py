@@ -83,9 +83,9 @@ def no_keys(source: str, *keys: str, roles: tuple[str, ...] = ("assistant",), wo
     return Rule("field_of_message", f"{', '.join(keys)} in a message with the role {', '.join(roles)}", source, check)
 
 
-def common_roles(source: str, words: Words = _openai, *, functions: bool = False) -> Rule:
-    """Return a rule for servers without the role ``developer``. ``functions``: whether they have the role ``function``."""
-    roles = ("system", "user", "assistant", "tool", *(("function",) if functions else ()))
+def common_roles(source: str, words: Words = _openai, *, has_function_role: bool = False) -> Rule:
+    """Return a rule for servers without the role ``developer``. ``has_function_role``: whether they have the role ``function``."""
+    roles = ("system", "user", "assistant", "tool", *(("function",) if has_function_role else ()))
 
     def check(body: JsonObject, _facts: Facts) -> Failure | None:
         for index, message in enumerate(body["messages"]):
@@ -155,16 +155,21 @@ def letter_first(source: str, words: Words = _openai) -> Rule:
     return Rule("tool_name", "a name of a function that starts with no letter", source, check)
 
 
-def tool_choices(source: str, *choices: str, named: bool = True, words: Words = _openai) -> Rule:
+def tool_choices(source: str, *choices: str, accepts_functions: bool = True, words: Words = _openai) -> Rule:
     """Return a rule for servers that have only some tool choices."""
 
     def check(body: JsonObject, _facts: Facts) -> Failure | None:
         choice = body.get("tool_choice")
         is_known = choice is None or (isinstance(choice, str) and choice in choices)
         is_named = isinstance(choice, dict) and choice.get("type") == "function"
-        return None if is_known or (named and is_named) else words("tool_choice", f"Invalid tool_choice: {choice!r}")
+        return None if is_known or (accepts_functions and is_named) else words("tool_choice", f"Invalid tool_choice: {choice!r}")
 
-    return Rule("tool_choice", f"a tool choice other than {', '.join(choices)}{' or a function' if named else ''}", source, check)
+    return Rule(
+        "tool_choice",
+        f"a tool choice other than {', '.join(choices)}{' or a function' if accepts_functions else ''}",
+        source,
+        check,
+    )
 
 
 def service_tiers(source: str, *tiers: str, words: Words = _openai) -> Rule:

@@ -213,7 +213,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 words=checks.xai_error,
                 message="Argument not supported on this model",
             ),
-            checks.common_roles("earendil-works/pi, detectCompat", checks.xai_error, functions=True),
+            checks.common_roles("earendil-works/pi, detectCompat", checks.xai_error, has_function_role=True),
             checks.part_types("hexdocs.pm/req_llm/xai.html", "text", "image_url", "refusal", words=checks.xai_error),
         ),
         "responses": (
@@ -299,7 +299,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 "perplexityai/api-discussion#265, edenai/edenai-apis#144",
                 checks.check_turns,
             ),
-            checks.tool_choices("perplexityai, completion_create_params.py", "none", "auto", "required", named=False),
+            checks.tool_choices("perplexityai, completion_create_params.py", "none", "auto", "required", accepts_functions=False),
         )
     },
     "moonshot": {
@@ -308,7 +308,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.no_fields("platform.moonshot.cn/docs/guide/use-web-search", "web_search_options"),
             checks.common_roles("earendil-works/pi, detectCompat"),
             checks.not_both("HKUDS/nanobot#3939", "thinking", "reasoning_effort"),
-            checks.tool_choices("can1357/oh-my-pi#827", "auto", "none", named=False),
+            checks.tool_choices("can1357/oh-my-pi#827", "auto", "none", accepts_functions=False),
             checks.letter_first("MoonshotAI/kimi-cli#1773"),
             checks.data_only("platform.kimi.ai/docs/api/chat"),
             checks.reasoning_required(
@@ -321,7 +321,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
         _CHAT: (
             checks.no_fields("zai-sdk, api_resource/chat/completions.py", "web_search_options"),
             checks.common_roles("mcowger/plexus#77"),
-            checks.tool_choices("docs.z.ai/api-reference/llm/chat-completion", "auto", named=False),
+            checks.tool_choices("docs.z.ai/api-reference/llm/chat-completion", "auto", accepts_functions=False),
             checks.response_formats("docs.z.ai/api-reference/llm/chat-completion", "text", "json_object"),
             checks.in_range("theopenco/llmgateway#3268", "temperature", 0, 1),
             checks.part_types("zai-org/GLM-V#200", "text", "image_url", "video_url", "file_url", "refusal"),
@@ -428,7 +428,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
         _CHAT: (
             checks.no_nulls(_SGLANG),
             checks.part_types(_SGLANG, "text", "image_url", "video_url", "audio_url", "input_audio", "thinking", "tool_reference"),
-            checks.common_roles("sgl-project/sglang#40082", functions=True),
+            checks.common_roles("sgl-project/sglang#40082", has_function_role=True),
             checks.no_fields(_SGLANG, "web_search_options"),
             checks.functions_only(_SGLANG),
             checks.tool_choices(_SGLANG, "none", "auto", "required"),
@@ -461,7 +461,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     },
     "llamacpp": {
         _CHAT: (
-            checks.common_roles("abetlen/llama-cpp-python, llama_types.py", functions=True),
+            checks.common_roles("abetlen/llama-cpp-python, llama_types.py", has_function_role=True),
             checks.tool_choices("abetlen/llama-cpp-python, llama_types.py", "none", "auto", "required"),
             checks.functions_only("ggml-org/llama.cpp, common/chat.cpp"),
             checks.no_fields("ggml-org/llama.cpp, tools/server/README.md", "web_search_options"),
@@ -472,7 +472,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
         _CHAT: (
             checks.functions_only("lmstudio.ai/docs/developer/openai-compat/tools"),
             checks.no_fields("lmstudio.ai/docs/developer/openai-compat/chat-completions", "web_search_options"),
-            checks.tool_choices("lmstudio-ai/lmstudio-bug-tracker#670", "none", "auto", "required", named=False),
+            checks.tool_choices("lmstudio-ai/lmstudio-bug-tracker#670", "none", "auto", "required", accepts_functions=False),
             checks.part_types("lmstudio-ai/lmstudio-bug-tracker#1120", "text", "image_url", "refusal"),
             checks.data_only("lmstudio-ai/lmstudio-bug-tracker#1120"),
             checks.response_formats("lmstudio-ai/lmstudio-bug-tracker#189", "text", "json_schema"),
