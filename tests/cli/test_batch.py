@@ -152,7 +152,7 @@ def test_patterns_and_files_make_one_output(tmp_path: Path) -> None:
         (["{tmp}/missing.json"], "{tmp}/missing.json: No such file or directory"),
         (["{tmp}/x/a.json", "{tmp}/y/a.json", "-o", "{tmp}/out/"], "{tmp}/x/a.json and {tmp}/y/a.json have the same output"),
         (["{tmp}/x/a.json", "{tmp}/y/a.json", "-o", "{tmp}/o.json"], "-o {tmp}/o.json: several bodies need a directory"),
-        (["{tmp}/x", "--resume"], "--resume needs -o"),
+        (["{tmp}/x", "--resume"], "--resume needs the file or the directory to continue: add -o"),
         (["{tmp}/x", "--jobs", "0"], "--jobs is 0, expected 1 or more"),
         (["{tmp}/x", "--diff"], "--diff compares one body"),
         (["{tmp}/x", "--status", "404"], "--status has no effect on a body of kind request, expected error"),
@@ -434,7 +434,7 @@ def test_a_batch_file_needs_the_name_of_its_format(tmp_path: Path, capfdbinary: 
 
     assert main(["convert", "--batch", "--to", "anthropic", str(source)]) == 2
 
-    assert b"--batch needs --from" in capfdbinary.readouterr().err
+    assert b"add --from" in capfdbinary.readouterr().err
 
 
 def test_a_batch_file_without_its_option_is_recognized(tmp_path: Path, capfdbinary: Captured) -> None:
@@ -477,7 +477,7 @@ def test_results_of_a_batch_get_the_names_of_their_requests_back(tmp_path: Path,
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--requests", "r.jsonl"), b"--requests needs --batch"),
+        (("--requests", "r.jsonl"), b"--requests has an effect only with --batch"),
         (("--batch", "--from", "anthropic", "--requests", "-"), b"--requests cannot be standard input"),
         (("--batch", "--from", "anthropic", "--requests", "missing.jsonl"), b"missing.jsonl: No such file"),
     ],

@@ -440,10 +440,14 @@ def test_each_choice_of_an_argument_sets_its_option(option: str, value: str) -> 
 @pytest.mark.parametrize(
     ("kind", "options", "message"),
     [
-        ("request", ("--requests", "requests.jsonl"), "--requests needs --batch"),
+        (
+            "request",
+            ("--requests", "requests.jsonl"),
+            "--requests has an effect only with --batch: add --batch, or leave out --requests",
+        ),
         ("request", ("--status", "404"), "--status has no effect on a body of kind request, expected error"),
         ("request", ("--jobs", "0"), "--jobs is 0, expected 1 or more"),
-        ("request", ("--jobs", "3"), "--jobs needs several inputs or JSON lines, and this is one body"),
+        ("request", ("--jobs", "3"), "--jobs needs several inputs or JSON lines, and this is one body: leave out --jobs"),
         ("response", ("--model", "m"), "--model has no effect on a body of kind response, expected request or count_request"),
         ("response", ("--stream",), "--stream has no effect on a body of kind response, expected request"),
     ],
@@ -466,7 +470,8 @@ def test_a_pair_of_formats_and_all_formats_exclude_each_other(option: tuple[str,
     """``--all`` runs every format, so a pair has no effect."""
     assert main(["demo", "--all", *option]) == 2
 
-    assert capfdbinary.readouterr().err == b"formatbridge: --all cannot be combined with --from or --to\n"
+    message = b"--all cannot be combined with --from or --to: leave out --all for one pair of formats"
+    assert capfdbinary.readouterr().err == b"formatbridge: %b\n" % message
 
 
 def test_the_demonstration_of_a_dialect_is_a_usage_error(capfdbinary: Captured) -> None:

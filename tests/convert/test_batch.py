@@ -315,7 +315,8 @@ def test_a_batch_continues_after_a_line_that_is_invalid() -> None:
     assert [line.json for line in lines[1:4]] == [None, None, None]
     assert str(lines[1].error).startswith("chat_completions batch line: body is not JSON")
     assert str(lines[2].error) == "chat_completions batch line: body is an array, expected an object"
-    assert str(lines[3].error) == "chat_completions batch line: body is no line of a batch file of chat_completions"
+    expected = "expected a result, or a request in the field 'body'"
+    assert str(lines[3].error) == f"chat_completions batch line: body is no line of a batch file of chat_completions, {expected}"
 
 
 def test_a_line_of_another_endpoint_is_rejected() -> None:

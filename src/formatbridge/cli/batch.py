@@ -89,12 +89,12 @@ def check_single(arguments: argparse.Namespace) -> None:
     """Reject options that have no effect on an input of one body."""
     _check_common(arguments)
     if arguments.jobs > 1:
-        raise fb.ConfigurationError("--jobs needs several inputs or JSON lines, and this is one body")
+        raise fb.ConfigurationError("--jobs needs several inputs or JSON lines, and this is one body: leave out --jobs")
 
 
 def _check_common(arguments: argparse.Namespace) -> None:
     if arguments.requests and not arguments.batch:
-        raise fb.ConfigurationError("--requests needs --batch")
+        raise fb.ConfigurationError("--requests has an effect only with --batch: add --batch, or leave out --requests")
     if arguments.jobs < 1:
         raise fb.ConfigurationError(f"--jobs is {arguments.jobs}, expected 1 or more")
 
@@ -111,15 +111,17 @@ def _check_options(arguments: argparse.Namespace) -> None:
     if arguments.diff:
         raise fb.ConfigurationError("--diff compares one body: pass one JSON file, and --at for a part of it")
     if arguments.resume and arguments.output in (None, STDIN):
-        raise fb.ConfigurationError("--resume needs -o with the file or the directory to continue")
+        raise fb.ConfigurationError("--resume needs the file or the directory to continue: add -o PATH")
 
 
 def _check_batch_file(arguments: argparse.Namespace) -> None:
     if arguments.source is None:
-        raise fb.ConfigurationError("--batch needs --from with the format of the batch file")
+        raise fb.ConfigurationError("--batch needs the format of the batch file: add --from, such as --from messages")
     for name in ("kind", "status", "stream"):
         if getattr(arguments, name) is not None:
-            raise fb.ConfigurationError(f"--{name} has no effect with --batch, whose lines have their kind, status and streaming")
+            raise fb.ConfigurationError(
+                f"--{name} has no effect with --batch, whose lines have their kind, status and streaming: leave out --{name}"
+            )
 
 
 class _Batch:

@@ -16,6 +16,7 @@ from formatbridge.convert.batch import BatchConverter, is_batch_line
 from formatbridge.convert.bodies import Converted
 from formatbridge.formats.format import FormatOrName
 from formatbridge.jsontext import codec
+from formatbridge.jsontext.pointers import prefixes
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import without_raise_on
 from formatbridge.report.field_paths import ABSENT, resolve
@@ -137,5 +138,6 @@ def _value_at(text: bytes, pointer: str) -> bytes:
     except codec.NotJsonError as error:
         raise fb.ConfigurationError(f"--at: the file {error.message}") from None
     if resolved != pointer or value is ABSENT:
-        raise fb.ConfigurationError(f"--at: the file has no value at {pointer!r}")
+        nearest = [prefix for prefix in prefixes(pointer) if resolve(codec.loads(text), prefix)[1] is not ABSENT][-1]
+        raise fb.ConfigurationError(f"--at: the file has no value at {pointer!r}, the longest pointer with a value is {nearest!r}")
     return codec.dumps(value)

@@ -88,7 +88,7 @@ async def read_body(request: SDKRequest, receive: Receive, max_bytes: int, secon
     finally:
         deadline.stop()
     if decompressor.is_truncated:
-        raise RejectedRequestError(400, "the body ended before its compression did")
+        raise RejectedRequestError(400, f"the body is incomplete: its {encoding} data has no end")
     return b"".join(pieces)
 
 

@@ -29,7 +29,9 @@ class Decompressor:
     def __init__(self, encoding: str, limit: int) -> None:
         encoding = encoding.strip().lower() or "identity"
         if encoding != "identity" and encoding not in _WINDOWS:
-            raise UnreadableBodyError(f"is encoded as {encoding[:40]!r}, which was not requested")
+            raise UnreadableBodyError(
+                f"is encoded as {encoding[:40]!r}, which was not requested: accepted are {', '.join(_WINDOWS)}"
+            )
         self._encoding = encoding
         self._limit = limit
         self._decompressed_size = 0

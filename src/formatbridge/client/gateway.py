@@ -342,5 +342,5 @@ def _endpoints(profile: RelayProfile, via: FormatSpec | None) -> list[FormatSpec
     for endpoint in endpoints:
         profile.path(endpoint, model="m")  # a profile without this endpoint raises here and not at the first request
     if not endpoints:
-        raise ConfigurationError(f"profile {profile.name!r} has no endpoint of a built-in format, expected via=")
+        raise ConfigurationError(f"profile {profile.name!r} has no endpoint of a built-in format: pass via=")
     return endpoints

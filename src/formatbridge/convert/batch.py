@@ -189,7 +189,10 @@ class BatchConverter:
         layout = self._source_layout
         item = layout.read(raw)
         if item is None:
-            raise self._invalid("", f"is no line of a batch file of {self._source.name}")
+            request = layout.request_pointer.removeprefix("/")
+            raise self._invalid(
+                "", f"is no line of a batch file of {self._source.name}, expected a result, or a request in the field {request!r}"
+            )
         url = raw.get("url")
         if item.kind == "request" and layout.url is not None and url is not None and not _is_endpoint(url, layout.url):
             raise self._invalid("/url", f"is {codec.describe(url)}, expected {layout.url}")

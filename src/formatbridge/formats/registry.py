@@ -132,7 +132,7 @@ def _rules_of(dialect: str | Dialect, format: ir.FormatName) -> DialectRules:
             f"the rules of dialect {dialect.name!r} are {type_name(dialect.rules)}, expected a mapping by format"
         )
     if format not in dialect.rules:
-        raise ConfigurationError(f"dialect {dialect.name!r} has no {format}, it has {', '.join(dialect.rules)}")
+        raise ConfigurationError(f"dialect {dialect.name!r} has no rules for {format}: use it with {', '.join(dialect.rules)}")
     rules = dialect.rules[format]
     if not isinstance(rules, DialectRules):
         raise ConfigurationError(f"the rules of the dialect are {type_name(rules)}, expected DialectRules")
@@ -225,7 +225,8 @@ def _check_names(rules: DialectRules, settings: frozenset[str]) -> None:
     taken_names = settings - rules.names.keys() - rules.unread
     for field, name in rules.names.items():
         if name in taken_names:
-            raise ConfigurationError(f"names of the dialect maps {field!r} to {name!r}, the name of another field")
+            problem = f"maps {field!r} to {name!r}, the name of another field"
+            raise ConfigurationError(f"names of the dialect {problem}: choose another name, or add that field to names or unread")
         taken_names |= {name}
 
 

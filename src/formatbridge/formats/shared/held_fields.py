@@ -39,7 +39,9 @@ def unheld_names(kind: type, held: frozenset[str]) -> tuple[str, ...]:
     lost -= {name for name in lost if prefix + name in NO_LOSS}
     ruled = [row.removeprefix(prefix) for row in LOSS_RULES if row.startswith(prefix)]
     if not lost.issubset(ruled):
-        raise ValueError(f"no rule for the loss of {prefix}{min(lost.difference(ruled))}")
+        raise ValueError(
+            f"no rule for the loss of {prefix}{min(lost.difference(ruled))}: add a row to LOSS_RULES, or the field to HOLDS"
+        )
     return tuple(name for name in ruled if name in lost)
 
 
