@@ -108,8 +108,8 @@ def _adapt_reasoning(
     if facts.reasoning == "none":
         if not is_reasoning_off(config):
             _drop_config(config, _NO_REASONING, losses)
-        elif config.show not in (None, "hide"):
-            losses.dropped(config, "show", _NO_REASONING, severity="info")
+        elif config.visibility not in (None, "hide"):
+            losses.dropped(config, "visibility", _NO_REASONING, severity="info")
         if config.extra:
             losses.extras(config)
         return None
