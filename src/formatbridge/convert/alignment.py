@@ -37,16 +37,16 @@ class _Group:
     after: list[int] = field(default_factory=list)
 
 
-def aligned(raw: list[Any], before: list[Any], after: list[Any], path: str, origins: Origins) -> list[Item] | None:
+def aligned(raw: list[Any], before: list[Any], after: list[Any], pointer: str, origins: Origins) -> list[Item] | None:
     """Return the items to send, in order; None if an item cannot be matched with certainty.
 
-    ``raw``: the caller's list at ``path``; ``before`` and ``after``: the list as the encoder wrote it for any server and for this one.
+    ``raw``: the caller's list at ``pointer``; ``before`` and ``after``: the list as the encoder wrote it for any server and for this one.
     Items stay in the order of the caller, unless the encoder orders or joins them for this server.
     """
-    sources = [origins.indexes(item, path) for item in before]
-    targets = [origins.indexes(item, path) for item in after]
+    sources = [origins.indexes(item, pointer) for item in before]
+    targets = [origins.indexes(item, pointer) for item in after]
     identity = origins.identity
-    is_tools = path[1:] in identity.tool_lists
+    is_tools = pointer[1:] in identity.tool_lists
     others = _Others(raw, before, after, identity, is_tools)
     if not others.link(sources, targets):
         return None
@@ -59,7 +59,7 @@ def aligned(raw: list[Any], before: list[Any], after: list[Any], path: str, orig
         if not any(covers(raw[other], after[index]) for other in unwritten):
             entries[index] = [(-1, Item(None, index, after=after[index]))]
     for group in groups:
-        for place, item in _placed(group, raw, before, after, path, origins) if group.after else ():
+        for place, item in _placed(group, raw, before, after, pointer, origins) if group.after else ():
             entries.setdefault(item.index if item.raw is None else group.after[0], []).append((place, item))
     placed = [entry for index in range(len(after)) for entry in entries.get(index, ())]
     if not others.new and not _is_rearranged(groups):
@@ -246,7 +246,7 @@ def _replaced(group: _Group, after: list[Any]) -> list[tuple[int, Item]]:
 
 
 def _placed(
-    group: _Group, raw: list[Any], before: list[Any], after: list[Any], path: str, origins: Origins
+    group: _Group, raw: list[Any], before: list[Any], after: list[Any], pointer: str, origins: Origins
 ) -> list[tuple[int, Item]]:
     """Return the items of a group to send, each with the index of the caller's item that it replaces."""
     first, at, identity = group.raw[0], group.after[0], origins.identity
@@ -268,14 +268,14 @@ def _placed(
     if len(old) == 1 and len(group.raw) == 1:
         return [(first, Item(first, at, old[0], new[0])), *added[1:]]
     if len(old) == len(new) == 1:
-        parts = _separated(group, old[0], new[0], path, origins)
+        parts = _separated(group, old[0], new[0], pointer, origins)
         return added if parts is None else [(source, Item(source, at, *pair)) for source, pair in parts.items()]
-    if len(new) == 1 and all(len(origins.indexes(item, path)) == 1 for item in old):  # only this server requires joined items
+    if len(new) == 1 and all(len(origins.indexes(item, pointer)) == 1 for item in old):  # only this server requires joined items
         return [(first, Item(first, at, old[0], new[0]))]
     return added
 
 
-def _separated(group: _Group, before: Any, after: Any, path: str, origins: Origins) -> dict[int, tuple[Any, Any]] | None:
+def _separated(group: _Group, before: Any, after: Any, pointer: str, origins: Origins) -> dict[int, tuple[Any, Any]] | None:
     """Split a joined item into one item per item of the caller, for any server and for one; None if a part has several origins.
 
     An item of the caller without a part for the server is left out.
@@ -286,8 +286,8 @@ def _separated(group: _Group, before: Any, after: Any, path: str, origins: Origi
     parts = as_list(after.get(key), before[key], origins.identity.text_type) if key is not None else None
     if key is None or parts is None:
         return None
-    sources = [origins.indexes(part, path) for part in before[key]]
-    targets = [origins.indexes(part, path) for part in parts]
+    sources = [origins.indexes(part, pointer) for part in before[key]]
+    targets = [origins.indexes(part, pointer) for part in parts]
     if len(sources) == len(targets):  # a part may have no text that the encoder keeps
         sources, targets = (
             [a or b for a, b in zip(sources, targets, strict=True)],

@@ -53,20 +53,20 @@ class BodyChanges:
         changed = self._applied(body, "", paths)
         return {} if changed is _NOTHING else changed
 
-    def _applied(self, value: Any, path: str, paths: set[str]) -> Any:
-        if path in self._removed:
+    def _applied(self, value: Any, pointer: str, paths: set[str]) -> Any:
+        if pointer in self._removed:
             return _NOTHING
-        if path not in paths or not isinstance(value, dict | list):
+        if pointer not in paths or not isinstance(value, dict | list):
             return value
         if isinstance(value, dict):
-            members = {key: self._applied(member, f"{path}/{escape(key)}", paths) for key, member in value.items()}
+            members = {key: self._applied(member, f"{pointer}/{escape(key)}", paths) for key, member in value.items()}
             return {key: member for key, member in members.items() if member is not _NOTHING} or _NOTHING
         items: list[Any] = []
-        for item in self._orders.get(path, range(len(value))):
-            items.append(item.value if isinstance(item, NewItem) else self._applied(value[item], f"{path}/{item}", paths))
+        for item in self._orders.get(pointer, range(len(value))):
+            items.append(item.value if isinstance(item, NewItem) else self._applied(value[item], f"{pointer}/{item}", paths))
         kept = [item for item in items if item is not _NOTHING]
-        if value and not kept and path.count("/") > 2 and not path.endswith("/parts"):
-            return "" if path.endswith(_TEXTS) else _NOTHING  # in a message an empty list of calls or images is invalid
+        if value and not kept and pointer.count("/") > 2 and not pointer.endswith("/parts"):
+            return "" if pointer.endswith(_TEXTS) else _NOTHING  # in a message an empty list of calls or images is invalid
         return kept
 
     def pointer_of(self, item: NewItem, pointer: str) -> str:

@@ -35,17 +35,17 @@ class Patch:
         self._written: dict[str, dict[int, int | NewItem]] = {}
         """The pointer of a list of the caller: indexes as the encoder writes the list, and the items of the caller, or new ones."""
 
-    def note(self, path: str) -> None:
+    def note(self, pointer: str) -> None:
         """Record a pointer at which another value than that of the caller is written."""
-        self._changed.add(path)
-        self._above.update(prefixes(path))
+        self._changed.add(pointer)
+        self._above.update(prefixes(pointer))
 
-    def replace(self, path: str, value: Any) -> Any:
+    def replace(self, pointer: str, value: Any) -> Any:
         """Record a pointer at which another value with items or members is written, and return this value."""
-        self.note(path)
-        self._replaced.add(path)
-        self.changes.forget(path)
-        self._written = {each: items for each, items in self._written.items() if not f"{each}/".startswith(f"{path}/")}
+        self.note(pointer)
+        self._replaced.add(pointer)
+        self.changes.forget(pointer)
+        self._written = {each: items for each, items in self._written.items() if not f"{each}/".startswith(f"{pointer}/")}
         return value
 
     def note_changes(self, before: JsonObject, after: JsonObject, keys: Iterable[str]) -> None:
@@ -67,17 +67,17 @@ class Patch:
                 self.changes.remove([pointer])
                 self.note(pointer)
 
-    def replaces(self, path: str) -> bool:
+    def replaces(self, pointer: str) -> bool:
         """Return whether the value at a pointer was replaced as a whole."""
-        return path in self._replaced
+        return pointer in self._replaced
 
-    def concerns(self, path: str) -> bool:
+    def concerns(self, pointer: str) -> bool:
         """Return whether a value at, above or below a pointer has changed, or the item at it has moved."""
-        return path in self._moved or path in self._above or not self._changed.isdisjoint(prefixes(path))
+        return pointer in self._moved or pointer in self._above or not self._changed.isdisjoint(prefixes(pointer))
 
-    def is_unwritten(self, path: str) -> bool:
+    def is_unwritten(self, pointer: str) -> bool:
         """Return whether a value of the caller, which the encoder does not write, stays in the body."""
-        return path in self._unwritten_values and not self.changes.is_removed(path)
+        return pointer in self._unwritten_values and not self.changes.is_removed(pointer)
 
     def pointer_of_addition(self, pointer: str) -> str | None:
         """Translate the pointer of an addition in the encoded body to the final body; None if the final body does not have it."""
@@ -96,53 +96,53 @@ class Patch:
             path += f"/{item}"
         return self.changes.pointer(path) if self.concerns(path) else None
 
-    def apply(self, raw: Any, before: Any, after: Any, path: str) -> Any:
+    def apply(self, raw: Any, before: Any, after: Any, pointer: str) -> Any:
         """Return ``raw`` with the changes from ``before`` to ``after``; the same object if there are none."""
         if dumps(before) == dumps(after):  # in Python 1 equals True
             return raw
         if isinstance(raw, dict) and isinstance(before, dict) and isinstance(after, dict):
-            return self._apply_to_object(raw, before, after, path)
+            return self._apply_to_object(raw, before, after, pointer)
         if isinstance(raw, list) and any(isinstance(item, dict) for item in raw):
             text_type = self._origins.identity.text_type if len(raw) > 1 else None
             old, new = (as_list(value, raw, text_type) for value in (before, after))
-            items = None if old is None or new is None else aligned(raw, old, new, path, self._origins)
+            items = None if old is None or new is None else aligned(raw, old, new, pointer, self._origins)
             if items or (items is not None and isinstance(after, list)):
-                return self._apply_to_list(raw, items, path)
-        self.note(path)
+                return self._apply_to_list(raw, items, pointer)
+        self.note(pointer)
         self._sources.update(self._origins.pointers(after))
         if isinstance(raw, list | dict):
-            self._replaced.add(path)
+            self._replaced.add(pointer)
         return after
 
-    def _apply_to_list(self, raw: list[Any], items: list[Item], path: str) -> list[Any]:
+    def _apply_to_list(self, raw: list[Any], items: list[Item], pointer: str) -> list[Any]:
         """Return a list with changed items in their places; record removed, moved and new items."""
         result, order = list(raw), list[int | NewItem]()
         for item in items:
             if item.raw is None:
                 order.append(NewItem(item.after))
                 self._sources.update(self._origins.pointers(item.after))
-                self._above.update(prefixes(path))
+                self._above.update(prefixes(pointer))
             else:
                 order.append(item.raw)
                 if item.index < 0:
-                    self._unwritten_values.append(f"{path}/{item.raw}")
-                result[item.raw] = self.apply(raw[item.raw], item.before, item.after, f"{path}/{item.raw}")
-        self._written[path] = {item.index: placed for item, placed in zip(items, order, strict=True)}
+                    self._unwritten_values.append(f"{pointer}/{item.raw}")
+                result[item.raw] = self.apply(raw[item.raw], item.before, item.after, f"{pointer}/{item.raw}")
+        self._written[pointer] = {item.index: placed for item, placed in zip(items, order, strict=True)}
         if order != [*range(len(raw))]:
             kept = [index for index in order if isinstance(index, int)]
             for index in {*range(len(raw))} - {*kept}:
-                self.note(f"{path}/{index}")
-            self._moved |= {f"{path}/{index}" for index in moved_indexes(kept)}
-            self.changes.arrange(path, order)
+                self.note(f"{pointer}/{index}")
+            self._moved |= {f"{pointer}/{index}" for index in moved_indexes(kept)}
+            self.changes.arrange(pointer, order)
         return result
 
-    def _apply_to_object(self, raw: JsonObject, before: JsonObject, after: JsonObject, path: str) -> JsonObject:
+    def _apply_to_object(self, raw: JsonObject, before: JsonObject, after: JsonObject, pointer: str) -> JsonObject:
         result, count = dict(raw), len(self._changed)
         written = {self._format.key_in(raw, key) for key in (*before, *after)}
-        self._unwritten_values += [f"{path}/{escape(key)}" for key in raw if key not in written]
+        self._unwritten_values += [f"{pointer}/{escape(key)}" for key in raw if key not in written]
         for key in [*before, *(key for key in after if key not in before)]:
             name = self._format.key_in(raw, key)
-            below = f"{path}/{escape(name)}"
+            below = f"{pointer}/{escape(name)}"
             if key not in after:
                 unwritten = self._unwritten(raw.get(name), before[key], below)
                 if unwritten:
@@ -159,9 +159,9 @@ class Patch:
                 self.note(below)
         return result if len(self._changed) > count else raw
 
-    def _unwritten(self, raw: Any, before: Any, path: str) -> list[Item] | None:
+    def _unwritten(self, raw: Any, before: Any, pointer: str) -> list[Item] | None:
         """Return the items of a list that the encoder does not write."""
-        return aligned(raw, before, [], path, self._origins) if isinstance(raw, list) and isinstance(before, list) else None
+        return aligned(raw, before, [], pointer, self._origins) if isinstance(raw, list) and isinstance(before, list) else None
 
 
 def _added(before: Any, after: Any) -> Any:

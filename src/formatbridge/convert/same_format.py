@@ -343,17 +343,17 @@ class _Adaptation:
         ``before``: the body of the caller with removed, moved and new items only.
         """
 
-        def differs(path: str) -> bool:
-            path = self._patch.changes.pointer(path)
-            return resolve(before, path) != resolve(body, path) and not _is_elsewhere(path, before, body)
+        def differs(pointer: str) -> bool:
+            pointer = self._patch.changes.pointer(pointer)
+            return resolve(before, pointer) != resolve(body, pointer) and not _is_elsewhere(pointer, before, body)
 
         losses.include(
             loss for loss in self._noted.losses if loss.code in _OF_TARGET or self._patch.concerns(loss.path) or differs(loss.path)
         )
         for addition in self._noted.additions(self._for_server):
-            path = self._patch.pointer_of_addition(addition.path)
-            if path is not None:
-                losses.added(path, addition.value, addition.why)
+            pointer = self._patch.pointer_of_addition(addition.path)
+            if pointer is not None:
+                losses.added(pointer, addition.value, addition.why)
 
 
 def _is_empty(message: ir.Message) -> bool:
@@ -370,14 +370,14 @@ def _is_rejected(message: ir.Message, rules: DialectRules, *, is_later: bool) ->
     return is_later and not rules.accepts_later_instructions and (is_instruction or rules.requires_alternating_turns)
 
 
-def _is_elsewhere(path: str, before: JsonObject, body: JsonObject) -> bool:
+def _is_elsewhere(pointer: str, before: JsonObject, body: JsonObject) -> bool:
     """Return whether a text is in another field of the same object now, or an item that has the value at another index of its list."""
-    for pointer in prefixes(path):
-        above = pointer.rpartition("/")[0]
-        value, old, new = (resolve(*place)[1] for place in ((before, pointer), (before, above), (body, above)))
+    for each in prefixes(pointer):
+        above = each.rpartition("/")[0]
+        value, old, new = (resolve(*place)[1] for place in ((before, each), (before, above), (body, above)))
         if isinstance(old, list) and isinstance(new, list) and value in new:
             return True
-        if pointer == path and isinstance(value, str) and isinstance(old, dict) and isinstance(new, dict):
+        if each == pointer and isinstance(value, str) and isinstance(old, dict) and isinstance(new, dict):
             return any(member == value and old.get(key) != value for key, member in new.items())
     return False
 
@@ -441,17 +441,17 @@ def _with_moved_values(
     return result
 
 
-def _with_moved(value: Any, alone: Any, encoded: Any, path: str, patch: Patch) -> Any:
+def _with_moved(value: Any, alone: Any, encoded: Any, pointer: str, patch: Patch) -> Any:
     """Return an encoded value of a field, or the list of the caller with the items that only the encoded one has.
 
     ``alone``: the value as it is encoded without the conversation.
     """
     if not all(isinstance(each, list | None) for each in (value, alone, encoded)):
-        patch.note(path)
+        patch.note(pointer)
         return encoded
     items = [item for item in encoded if item not in (alone or ())]
     for index, _ in enumerate(items, len(value or ())):
-        patch.note(f"{path}/{index}")
+        patch.note(f"{pointer}/{index}")
     return [*(value or ()), *items]
 
 
@@ -484,19 +484,19 @@ def _changed(body: JsonObject, changes: BodyChanges, format: FormatSpec) -> Json
     return {key: value for key, value in body.items() if key not in needless} if needless else body
 
 
-def _matches(value: Any, steps: list[str], path: str, format: FormatSpec) -> Iterator[str]:
+def _matches(value: Any, steps: list[str], pointer: str, format: FormatSpec) -> Iterator[str]:
     """Yield the pointers of values that are not null, below a value. ``*`` is any item."""
     if not steps:
         if value is not None:
-            yield path
+            yield pointer
         return
     step, *rest = steps
     if step == "*" and isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _matches(item, rest, f"{path}/{index}", format)
+            yield from _matches(item, rest, f"{pointer}/{index}", format)
     elif isinstance(value, dict):
         for key in format.keys_of(step):
-            yield from _matches(value.get(key), rest, f"{path}/{key}", format)
+            yield from _matches(value.get(key), rest, f"{pointer}/{key}", format)
 
 
 _MOST_ROUNDS = 3
