@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,18 +35,18 @@ def test_an_explanation_names_endpoint_conversation_tools_reasoning_and_losses()
     assert text.splitlines() == [
         "Request: POST /v1/messages, in the format Anthropic Messages",
         "Model: m",
-        "Answer: one whole answer",
+        "Answer: one JSON body",
         "Instructions: 9 characters in 1 message",
-        "Conversation: 1 user turn with 1 text, 1 image",
+        "Conversation: 1 message of the user: 1 text, 1 image",
         "Tools:",
         "  - 1 tool that the caller runs: look_up",
-        "  - choice: the model decides",
+        "  - choice: the model decides whether it calls a tool",
         "Reasoning: the model decides how much, effort high",
         "Output format: text",
         "Settings: max_tokens: 4096",
-        "Left out: /seed = 7: the target has no place for it (the answer may differ)",
+        "Left out: /seed = 7: Anthropic Messages has no place for it (the answer may differ)",
         "Changed: nothing",
-        "Added: /max_tokens = 4096: required by the target, missing in the source",
+        "Added: /max_tokens = 4096: required by Anthropic Messages, missing in the source request",
     ]
 
 
@@ -61,7 +62,8 @@ def test_an_explanation_names_the_server_and_the_limits_of_the_model() -> None:
     assert "Settings: max_tokens: 64000" in lines
     assert lines[-5:] == [
         "Left out:",
-        "  - /messages/*/content/* (image_url): the model does not support this kind of media (the request no longer means the same)",
+        "  - /messages/1/content/1 (2nd message, image_url): the model does not support this kind of media "
+        "(the request no longer means the same)",
         "  - /seed = 7: the model does not accept it (the answer may differ)",
         "Changed: /max_completion_tokens = 90000 becomes 64000: more than the model can write (no effect on the answer)",
         "Added: nothing",
@@ -76,6 +78,166 @@ def test_an_explanation_shows_no_text_of_the_conversation_next_to_a_pointer() ->
 
     assert "a name of a person" not in text
     assert "xxx" not in text
+
+
+def _lines_of(request: dict[str, Any], source: fb.Format, target: fb.FormatOrName) -> dict[str, tuple[str, ...]]:
+    return dict(fb.explain(request, source=source, target=target, model="m").sections)
+
+
+PIXEL = {"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}}
+WEATHER: dict[fb.Format, dict[str, Any]] = {
+    "chat_completions": {
+        "messages": [
+            {"role": "user", "content": "How is the weather in Bergen?"},
+            {
+                "role": "assistant",
+                "tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}],
+            },
+            {"role": "tool", "tool_call_id": "call_1", "content": "rain"},
+        ]
+    },
+    "messages": {
+        "max_tokens": 100,
+        "messages": [
+            {"role": "user", "content": "How is the weather in Bergen?"},
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "call_1", "name": "weather", "input": {}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "call_1", "content": "rain"}]},
+        ],
+    },
+    "responses": {
+        "input": [
+            {"role": "user", "content": "How is the weather in Bergen?"},
+            {"type": "function_call", "call_id": "call_1", "name": "weather", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "call_1", "output": "rain"},
+        ]
+    },
+    "generate_content": {
+        "contents": [
+            {"role": "user", "parts": [{"text": "How is the weather in Bergen?"}]},
+            {"role": "model", "parts": [{"functionCall": {"id": "call_1", "name": "weather", "args": {}}}]},
+            {"role": "user", "parts": [{"functionResponse": {"id": "call_1", "name": "weather", "response": {"output": "rain"}}}]},
+        ]
+    },
+}
+"""One conversation with a tool call in each format."""
+
+
+@pytest.mark.parametrize("target", fb.FORMATS)
+@pytest.mark.parametrize("source", fb.FORMATS)
+def test_the_same_conversation_has_the_same_description_in_every_format(source: fb.Format, target: fb.Format) -> None:
+    """Two formats have tool results in messages of the user. A reader who sent one question must not read of two."""
+    assert _lines_of({"model": "m"} | WEATHER[source], source, target)["Conversation"] == (
+        "1 message of the user: 1 text",
+        "1 message of the assistant: 1 tool call",
+        "1 tool result: 1 text",
+    )
+
+
+def test_media_in_a_tool_result_are_counted_with_the_result() -> None:
+    """An image that a tool returned is often the largest part of a request."""
+    response = {"functionResponse": {"name": "look", "response": {"output": "done"}, "parts": [PIXEL]}}
+    contents = [
+        {"role": "user", "parts": [{"text": "Look."}]},
+        {"role": "model", "parts": [{"functionCall": {"name": "look", "args": {}}}]},
+        {"role": "user", "parts": [response]},
+    ]
+
+    lines = _lines_of({"contents": contents}, "generate_content", "messages")["Conversation"]
+
+    assert lines[-1] == "1 tool result: 1 text, 1 image"
+
+
+def test_a_line_about_a_moved_value_has_the_new_place() -> None:
+    """The effect of instructions depends on where they are."""
+    messages = [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": "Yes?"},
+        {"role": "system", "content": "Be brief."},
+    ]
+    request = {"model": "m", "messages": [*messages, {"role": "user", "content": "Go on."}]}
+
+    assert _lines_of(request, "chat_completions", "generate_content")["Changed"] == (
+        "/messages/2 (3rd message, system): moved to /systemInstruction of the new body (the answer may differ)",
+    )
+
+
+def test_a_line_about_several_messages_names_the_first_ones() -> None:
+    """A pointer with a star may be that of any of a hundred messages."""
+    block = {"type": "text", "text": "Hi", "cache_control": {"type": "ephemeral"}}
+    roles = ("user", "assistant")
+    messages = [{"role": roles[at % 2], "content": "Yes?" if at % 2 else [block]} for at in range(9)][:-1]
+
+    lines = _lines_of({"model": "m", "max_tokens": 5, "messages": messages}, "messages", "generate_content")["Left out"]
+
+    assert lines == (
+        "/messages/*/content/*/cache_control (1st, 3rd, 5th message and 1 more, ephemeral): "
+        "Google Gemini generateContent has no place for it (no effect on the answer)",
+    )
+
+
+def test_a_line_about_a_field_of_a_tool_names_the_tool() -> None:
+    """An agent has dozens of tools, which a reader does not count."""
+    parameters = {"type": "object", "properties": {"x": {"type": "string"}}}
+    tools = [
+        {"type": "function", "function": {"name": name, "strict": True, "parameters": parameters}} for name in ("look_up", "send")
+    ]
+    request = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "tools": tools}
+
+    assert _lines_of(request, "chat_completions", "generate_content")["Left out"] == (
+        "/tools/*/function/strict (of look_up and send) = true: Google Gemini generateContent has no place for it (the answer may differ)",
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "target", "line"),
+    [
+        ({"reasoning_effort": "high"}, fb.Target("messages", model=fb.ModelFacts(reasoning="budget")), "a budget of 2,048 tokens"),
+        ({"reasoning": {"max_tokens": 9000}}, fb.Target("responses"), 'the effort "high"'),
+        ({"reasoning_effort": "high"}, fb.Target("chat_completions", dialect="llamacpp"), "on, without an amount"),
+    ],
+)
+def test_an_amount_of_reasoning_in_another_unit_is_described_in_words(fields: dict[str, Any], target: fb.Target, line: str) -> None:
+    """The new value alone, such as ``true``, has no meaning for a reader who does not know the field."""
+    request = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "max_completion_tokens": 4096} | fields
+
+    changed = next(line for line in _lines_of(request, "chat_completions", target)["Changed"] if "reasoning" in line)
+
+    assert f" becomes {line}: " in changed
+
+
+def test_a_changed_id_of_a_call_is_not_called_a_name() -> None:
+    """The same reason is used for names of tools, which a reader would search for a mistake."""
+    conversation = json.loads(json.dumps(WEATHER["chat_completions"]).replace("call_1", "call|1"))
+
+    lines = _lines_of({"model": "m"} | conversation, "chat_completions", "messages")["Changed"]
+
+    assert lines == (
+        '/messages/1/tool_calls/0/id (2nd message) = "call|1" becomes "call_1": '
+        "Anthropic Messages does not allow this id (no effect on the answer)",
+        '/messages/2/tool_call_id (3rd message) = "call|1" becomes "call_1": '
+        "Anthropic Messages does not allow this id (no effect on the answer)",
+    )
+
+
+@pytest.mark.parametrize(
+    ("choice", "line"),
+    [
+        ("none", "the model must not call a tool"),
+        ("required", "the model must call a tool"),
+        ({"type": "function", "function": {"name": "look_up"}}, "the model must call look_up"),
+    ],
+)
+def test_a_tool_choice_is_described_in_words(choice: object, line: str) -> None:
+    """``auto`` and ``named`` are words of the canonical model."""
+    assert _lines_of(REQUEST | {"tool_choice": choice}, "chat_completions", "responses")["Tools"][-1] == f"choice: {line}"
+
+
+def test_an_explanation_shows_no_header_and_no_answer() -> None:
+    """A header may have a key, and a parsed answer has texts of the conversation."""
+    server = {"name": "library", "streamableHttpTransport": {"url": "https://a.example", "headers": {"x-key": "secret-key"}}}
+    request = {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}], "tools": [{"mcpServers": [server]}]}
+
+    assert "secret-key" not in str(fb.explain(request, source="generate_content", target="messages", model="m"))
 
 
 def test_an_explanation_is_shown_as_a_table_and_as_json() -> None:

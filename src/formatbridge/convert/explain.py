@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass
-from typing import Any
 
 from formatbridge import formats, ir
 from formatbridge.convert.bodies import ConvertedRequest, convert_request
@@ -17,20 +15,16 @@ from formatbridge.formats.shared.tool_selection import server_tool_name
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.field_paths import ABSENT, resolve
-from formatbridge.report.losses import Addition, Severity
-from formatbridge.report.summary import LossGroup, summarize
+from formatbridge.report.loss_lines import Bodies, addition_line, loss_lines, shorten
 
 _MAX_NAMES = 8
-_MAX_TEXT = 60
-_MAX_WORD = 24
-_EFFECTS: Mapping[Severity, str] = {
-    "info": "no effect on the answer",
-    "lossy": "the answer may differ",
-    "impossible": "the request no longer means the same",
-}
-"""The effect of losses by their severity."""
 _MEDIA = {"image": "image", "audio": "audio clip", "video": "video", "document": "document"}
-_EMPTY_TITLES = {"Left out": "nothing", "Changed": "nothing", "Added": "nothing"}
+_CHOICES: Mapping[str, str] = {
+    "none": "the model must not call a tool",
+    "required": "the model must call a tool",
+    "validated": "the model decides whether it calls a tool, with arguments that match their schemas",
+}
+_FREE_CHOICE = "the model decides whether it calls a tool"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,19 +91,20 @@ def _sections(converted: ConvertedRequest, format: FormatSpec, facts: ModelFacts
     server = f", for {format.dialect.server}" if format.dialect is not None else ""
     yield "Request", (f"POST {converted.path}, in the format {format.title or format.name}{server}",)
     yield "Model", (f"{converted.model or 'none is named'}{_limits(facts)}",)
-    yield "Answer", ("a stream" if converted.stream else "one whole answer",)
+    yield "Answer", ("a stream of events" if converted.stream else "one JSON body",)
     yield "Instructions", (_instructions(request),)
-    yield "Conversation", (_conversation(request),)
+    yield "Conversation", tuple(_conversation(request)) or ("empty",)
     if request.tools:
         yield "Tools", tuple(_tools(request))
     yield "Reasoning", (_reasoning(request.reasoning),)
     yield "Output format", (_output(request),)
     if settings := _settings(request, format, converted.body):
         yield "Settings", settings
-    groups = summarize(converted.losses)
-    for title, kind in (("Left out", "dropped"), ("Changed", "changed")):
-        yield title, tuple(_group_line(group) for group in groups if group.kind == kind) or (_EMPTY_TITLES[title],)
-    yield "Added", tuple(map(_addition_line, converted.additions)) or (_EMPTY_TITLES["Added"],)
+    titles = (each.title or each.name for each in (converted.source_format, format))
+    bodies = Bodies(converted.source_body, converted.body, *titles)
+    yield "Left out", tuple(loss_lines(converted.losses, "dropped", bodies)) or ("nothing",)
+    yield "Changed", tuple(loss_lines(converted.losses, "changed", bodies)) or ("nothing",)
+    yield "Added", tuple(addition_line(addition, bodies) for addition in converted.additions) or ("nothing",)
 
 
 def _limits(facts: ModelFacts | None) -> str:
@@ -122,7 +117,9 @@ def _limits(facts: ModelFacts | None) -> str:
 
 
 def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    """Return a number and a noun in its form for that number: ``2 messages of the user``."""
+    head, separator, tail = noun.partition(" of ") if " of " in noun else noun.partition(" with ")
+    return f"{number} {head}{'' if number == 1 else 's'}{separator}{tail}"
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -138,19 +135,29 @@ def _instructions(request: ir.Request) -> str:
     return f"{_counted(size, 'character')} in {_counted(len(messages), 'message')}" if messages else "none"
 
 
-def _conversation(request: ir.Request) -> str:
-    """Describe the turns and what they hold."""
+def _conversation(request: ir.Request) -> Iterator[str]:
+    """Describe the messages of the user, those of the assistant and the tool results, each with what they hold."""
+    # Messages and generate_content have tool results in messages of the user, and other formats have them in separate messages. They
+    # are counted separately in all formats, so that the same conversation has the same description.
     turns = [message for message in request.messages if message.role not in ("system", "developer")]
-    if not turns:
-        return "empty"
-    # Messages and generate_content have tool results in turns of the user. All formats are counted like them.
-    roles = Counter("user" if message.role == "tool" else message.role for message in turns)
-    parts = [part for message in turns for part in message.parts]
-    held = Counter(_noun_of(part) for part in parts)
-    content = ", ".join(_counted(count, noun) for noun, count in held.items() if noun)
-    return f"{', '.join(_counted(count, f'{role} turn') for role, count in roles.items())}" + (
-        f" with {content}" if content else ""
-    )
+    results = [part for message in turns for part in message.parts if isinstance(part, ir.ToolResult)]
+    for role, name in (("user", "message of the user"), ("assistant", "message of the assistant")):
+        messages = [message for message in turns if message.role == role and not _has_only_results(message)]
+        if messages:
+            yield _held(name, messages, [part for message in messages for part in message.parts])
+    if results:
+        yield _held("tool result", results, [part for result in results for part in result.content])
+
+
+def _has_only_results(message: ir.Message) -> bool:
+    return bool(message.parts) and all(isinstance(part, ir.ToolResult) for part in message.parts)
+
+
+def _held(noun: str, nodes: Sized, parts: Iterable[ir.Part]) -> str:
+    """Return the number of messages or results, and the number of their parts of each kind."""
+    held = Counter(_noun_of(part) for part in parts if not isinstance(part, ir.ToolResult))
+    content = ", ".join(_counted(count, noun) for noun, count in held.items())
+    return f"{_counted(len(nodes), noun)}: {content}" if content else _counted(len(nodes), noun)
 
 
 def _noun_of(part: ir.Part) -> str:
@@ -159,12 +166,14 @@ def _noun_of(part: ir.Part) -> str:
             return _MEDIA[part.kind]
         case ir.ToolCall():
             return "tool call"
-        case ir.ToolResult():
-            return "tool result"
+        case ir.Hosted():
+            return "result of a server tool" if part.role == "result" else "call of a server tool"
         case ir.Reasoning():
-            return "reasoning part"
+            return "part with reasoning"
         case ir.Text():
             return "text"
+        case ir.Refusal():
+            return "refusal"
         case _:
             return "other part"
 
@@ -176,10 +185,19 @@ def _tools(request: ir.Request) -> Iterator[str]:
         yield f"{_counted(len(functions), 'tool')} that the caller runs: {_listed(functions)}"
     if servers:
         yield f"{_counted(len(servers), 'tool')} that the server runs: {_listed(servers)}"
-    choice = request.tool_choice
-    yield (
-        f"choice: {choice.mode}" + (f" {_listed(choice.names)}" if choice.names else "") if choice else "choice: the model decides"
-    )
+    yield f"choice: {_choice(request.tool_choice)}"
+
+
+def _choice(choice: ir.ToolChoice | None) -> str:
+    """Describe which tools the model may or must call."""
+    if choice is None:
+        return _FREE_CHOICE
+    names = _listed(dict.fromkeys([*choice.names, *choice.hosted]))
+    if choice.mode in ("named", "hosted"):
+        return f"the model must call {names}"
+    if choice.mode == "allowed":
+        return f"the model must call one of {names}" if choice.inner == "required" else f"the model may call only {names}"
+    return _CHOICES.get(choice.mode, _FREE_CHOICE)
 
 
 def _reasoning(config: ir.ReasoningConfig | None) -> str:
@@ -202,7 +220,7 @@ def _output(request: ir.Request) -> str:
         return "text"
     if format.type == "json_object":
         return "any JSON object"
-    return f"JSON by the schema {format.name!r}" if format.name else "JSON by a schema"
+    return f"JSON that matches the schema {format.name!r}" if format.name else "JSON that matches a schema"
 
 
 def _settings(request: ir.Request, format: FormatSpec, body: JsonObject) -> tuple[str, ...]:
@@ -214,43 +232,5 @@ def _settings(request: ir.Request, format: FormatSpec, body: JsonObject) -> tupl
         field_paths = (renamed.get(field, field), *format.field_paths.places.get(f"Request.{name}", ()))
         values = {field_path: resolve(body, f"/{field_path}")[1] for field_path in field_paths}
         field_path, written = next(((each, value) for each, value in values.items() if value is not ABSENT), (field, value))
-        lines[field_path] = f"{field_path}: {_shortened(written)}"
+        lines[field_path] = f"{field_path}: {shorten(written)}"
     return tuple(lines.values())
-
-
-def _group_line(group: LossGroup) -> str:
-    """Describe the place, the value, the reason and the effect of losses that have these in common."""
-    text = group.pattern or "the body"
-    name = _name_of(group.example.before)
-    if group.count > 1:
-        text = f"{text}, {group.count} times{f', such as {name}' if name else ''}"
-    elif name:
-        text = f"{text} ({name})"
-    elif _is_short(group.example.before):
-        after = group.example.after
-        becomes = f" becomes {_shortened(after)}" if group.kind == "changed" and _is_short(after) else ""
-        text = f"{text} = {_shortened(group.example.before)}{becomes}"
-    return f"{text}: {group.why} ({_EFFECTS[group.severity]})"
-
-
-def _name_of(value: Any) -> str:
-    """Return the type of an object, and the name of a tool: ``web_search_20260318``, ``function now``. Empty for other values."""
-    if not isinstance(value, dict):
-        return ""
-    function = value.get("function")
-    words = (value.get("type"), value.get("name"), function.get("name") if isinstance(function, dict) else None)
-    return " ".join(dict.fromkeys(word for word in words if isinstance(word, str) and _is_short(word)))
-
-
-def _is_short(value: Any) -> bool:
-    """Return whether a value is shown next to its pointer: a number, a flag or a word, and no text of the conversation."""
-    return isinstance(value, bool | int | float) or (isinstance(value, str) and 0 < len(value) <= _MAX_WORD and " " not in value)
-
-
-def _addition_line(addition: Addition) -> str:
-    return f"{addition.path} = {_shortened(addition.value)}: {addition.why}"
-
-
-def _shortened(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 1]}…"

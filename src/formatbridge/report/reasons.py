@@ -92,6 +92,9 @@ WITHOUT_CODE = "not every model lets code call this tool"
 SEARCHES_DEFERRED = "a request with deferred tools must have a tool search"
 """Why a request gets a tool search."""
 
+REPLACES_JSON_MODE = "replaces JSON mode, which the target lacks"
+"""Why the system prompt gets an instruction."""
+
 MENTIONS_JSON = "a request with JSON mode must mention JSON"
 """Why a conversation gets an instruction."""
 

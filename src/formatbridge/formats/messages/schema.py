@@ -23,7 +23,7 @@ from formatbridge.jsontext.pointers import escape, unescape
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
-from formatbridge.report.reasons import REASONS
+from formatbridge.report.reasons import REPLACES_JSON_MODE
 
 # Source: the official SDK, ``lib/_parse/_transform.py``, ``SupportedStringFormats``. Other formats go into the description there.
 # Source of these rules: ``transform_schema`` of the official SDK (``anthropic/lib/_parse/_transform.py``), which clients apply.
@@ -346,7 +346,7 @@ def encode_json_mode(format: ir.OutputFormat, system: list[JsonObject], losses: 
     losses.changed(format, "", instruction, "json_mode")
     block: JsonObject = {"type": "text", "text": instruction}
     pointer, added = (f"/system/{len(system)}", block) if system else ("/system", instruction)
-    losses.added(pointer, added, REASONS["json_mode"])
+    losses.added(pointer, added, REPLACES_JSON_MODE)
     return [*system, block]
 
 
