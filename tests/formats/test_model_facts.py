@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import formatbridge as fb
 from formatbridge import ir
+from formatbridge.formats.model_facts import FEATURES, PARAMETERS
 
 QUESTION = [{"role": "user", "content": "How deep is the fjord?"}]
 LOW_TO_HIGH: tuple[ir.Effort, ...] = ("low", "medium", "high")
@@ -253,3 +256,199 @@ def test_unknown_models_are_converted_without_facts() -> None:
     with_table = fb.convert_request(request, source="chat_completions", target=target)
 
     assert with_table.body == fb.convert_request(request, source="chat_completions", target="messages").body
+
+
+def _for_model(target: fb.Format, *refuses: str, dialect: str | None = None) -> fb.Target:
+    return fb.Target(target, dialect=dialect, model=fb.ModelFacts(refuses=frozenset(refuses)))
+
+
+LATER_INSTRUCTIONS = {
+    "model": "m",
+    "messages": [
+        {"role": "system", "content": "Answer in Norwegian."},
+        *QUESTION,
+        {"role": "assistant", "content": "Deep."},
+        {"role": "system", "content": "Use metres."},
+        {"role": "user", "content": "How deep?"},
+    ],
+}
+
+
+def test_later_instructions_become_a_part_of_system_for_a_model_that_refuses_them() -> None:
+    """Claude before Opus 4.8: "role 'system' is not supported on this model" (anthropics/claude-code#61242)."""
+    converted = fb.convert_request(
+        LATER_INSTRUCTIONS, source="chat_completions", target=_for_model("messages", "later_instructions")
+    )
+
+    assert [block["text"] for block in converted.body["system"]] == ["Answer in Norwegian.", "Use metres."]
+    assert [message["role"] for message in converted.body["messages"]] == ["user", "assistant", "user"]
+    assert [(loss.path, loss.code, loss.severity) for loss in converted.losses] == [("/messages/3", "moved", "lossy")]
+
+
+@pytest.mark.parametrize("target", fb.FORMATS)
+def test_a_model_that_refuses_later_instructions_gets_the_same_body_as_such_a_server(target: fb.Format) -> None:
+    """The limit of a model and that of a server have the same effect and the same loss."""
+    rules = fb.DialectRules(server="A server", accepts_later_instructions=False)
+    server = fb.Target(target, dialect=fb.Dialect("a_server", {target: rules}))
+
+    for_model, for_server = (
+        fb.convert_request(LATER_INSTRUCTIONS, source="chat_completions", target=each, model="m")
+        for each in (_for_model(target, "later_instructions"), server)
+    )
+
+    assert for_model.body == for_server.body
+    assert for_model.losses == for_server.losses
+
+
+def test_later_instructions_move_in_a_body_of_the_same_format_too() -> None:
+    """Claude Code sends such messages, and fields that only its server has must stay."""
+    body = {"model": "m", "max_tokens": 5, "x_trace": 1, "messages": [*QUESTION, {"role": "system", "content": "Use metres."}]}
+
+    for dialect in (None, "anthropic"):
+        target = _for_model("messages", "later_instructions", dialect=dialect)
+        converted = fb.convert_request(body, source="messages", target=target)
+        assert converted.body == {"model": "m", "max_tokens": 5, "x_trace": 1, "system": "Use metres.", "messages": QUESTION}
+        counted = fb.convert_count_request(body, source="messages", target=target)
+        assert counted.body["system"] == "Use metres."
+
+
+SCHEMA = {"type": "object", "properties": {"depth": {"type": "number"}}, "required": ["depth"], "additionalProperties": False}
+WITH_SCHEMA = {
+    "model": "m",
+    "messages": QUESTION,
+    "response_format": {"type": "json_schema", "json_schema": {"name": "depth", "strict": True, "schema": SCHEMA}},
+}
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("chat_completions", {"response_format": {"type": "json_object"}}),
+        ("responses", {"text": {"format": {"type": "json_object"}}}),
+        ("generate_content", {"generationConfig": {"responseMimeType": "application/json"}}),
+    ],
+)
+def test_a_model_that_refuses_schemas_gets_json_mode(target: fb.Format, expected: dict[str, Any]) -> None:
+    """A model without structured outputs often has JSON mode, and the caller needs JSON."""
+    converted = fb.convert_request(WITH_SCHEMA, source="chat_completions", target=_for_model(target, "json_schema"), model="m")
+
+    assert expected.items() <= converted.body.items()
+    assert [(loss.path, loss.kind, loss.severity, loss.code) for loss in converted.losses] == [
+        ("/response_format", "changed", "lossy", "refused_by_model")
+    ]
+
+
+def test_a_claude_model_that_refuses_schemas_gets_the_schema_in_an_instruction() -> None:
+    """Messages has no JSON mode. The model can follow a schema that it reads."""
+    body = fb.convert_request(WITH_SCHEMA, source="chat_completions", target=_for_model("messages", "json_schema")).body
+
+    assert "output_config" not in body
+    assert '"depth"' in body["system"]
+
+
+def test_json_mode_stays_for_a_model_that_refuses_schemas_only() -> None:
+    """``output_format`` refuses both."""
+    request = WITH_SCHEMA | {"response_format": {"type": "json_object"}}
+
+    kept, without = (
+        fb.convert_request(request, source="chat_completions", target=_for_model("responses", name)).body
+        for name in ("json_schema", "output_format")
+    )
+
+    assert kept["text"] == {"format": {"type": "json_object"}}
+    assert "text" not in without
+
+
+def test_a_schema_is_left_out_where_neither_the_model_has_schemas_nor_the_server_json_mode() -> None:
+    """The server would turn JSON mode into a schema, which the model rejects."""
+    rules = fb.DialectRules(server="A server", output_formats=frozenset({"json_schema"}))
+    dialect = fb.Dialect("a_server", {"chat_completions": rules})
+    target = fb.Target("chat_completions", dialect=dialect, model=fb.ModelFacts(refuses=frozenset({"json_schema"})))
+
+    for format in (WITH_SCHEMA["response_format"], {"type": "json_object"}):
+        converted = fb.convert_request(WITH_SCHEMA | {"response_format": format}, source="chat_completions", target=target)
+        assert "response_format" not in converted.body
+        assert [loss.severity for loss in converted.losses] == ["impossible"]
+
+
+FUNCTION = {"type": "function", "name": "depth", "parameters": {"type": "object", "properties": {}}}
+WITH_TOOLS = {"model": "m", "input": "How deep?", "store": False, "tools": [FUNCTION, {"type": "web_search"}]}
+
+
+@pytest.mark.parametrize("dialect", [None, "gemini", "vertex"])
+def test_a_model_without_combined_tools_gets_functions_only(dialect: str | None) -> None:
+    """Gemini 2.5: "Multiple tools are supported only when they are all search tools" (BerriAI/litellm#26682)."""
+    target = _for_model("generate_content", "combined_tools", dialect=dialect)
+
+    converted = fb.convert_request(WITH_TOOLS, source="responses", target=target)
+
+    assert [list(tool) for tool in converted.body["tools"]] == [["functionDeclarations"]]
+    assert "toolConfig" not in converted.body
+    assert [(loss.path, loss.severity, loss.code) for loss in converted.losses] == [("/tools/1", "lossy", "refused_combination")]
+
+
+def test_a_model_without_combined_tools_keeps_server_tools_without_functions() -> None:
+    """Search tools alone are accepted, several of them too."""
+    request = WITH_TOOLS | {"tools": [{"type": "web_search"}, {"type": "code_interpreter", "container": {"type": "auto"}}]}
+
+    body = fb.convert_request(request, source="responses", target=_for_model("generate_content", "combined_tools")).body
+
+    assert body["tools"] == [{"googleSearch": {}}, {"codeExecution": {}}]
+
+
+def test_a_model_without_combined_tools_keeps_the_flag_out_of_a_body_of_the_same_format() -> None:
+    """Without tools of the server the flag for the combination has no meaning."""
+    contents = [{"role": "user", "parts": [{"text": "How deep?"}]}]
+    functions: dict[str, Any] = {"functionDeclarations": [{"name": "depth"}]}
+    search: dict[str, Any] = {"googleSearch": {}}
+    computer: dict[str, Any] = {"computerUse": {"environment": "ENVIRONMENT_BROWSER"}}
+    tools = [functions, search, computer]
+    body = {"contents": contents, "tools": tools, "toolConfig": {"includeServerSideToolInvocations": True}}
+
+    converted = fb.convert_request(
+        body, source="generate_content", target=_for_model("generate_content", "combined_tools"), model="m"
+    )
+
+    assert converted.body == {"contents": contents, "tools": [functions, computer]}
+
+
+@pytest.mark.parametrize(
+    ("choice", "expected"),
+    [
+        ({"type": "web_search"}, None),
+        ({"type": "allowed_tools", "mode": "auto", "tools": [{"type": "web_search"}]}, None),
+        (
+            {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "web_search"}, {"type": "function", "name": "depth"}]},
+            {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "depth"}]},
+        ),
+        ("required", "required"),
+    ],
+)
+def test_a_tool_choice_names_no_tool_that_is_left_out(choice: object, expected: object) -> None:
+    """Servers reject a choice of a tool that the request does not have."""
+    request = WITH_TOOLS | {"tool_choice": choice}
+
+    body = fb.convert_request(request, source="responses", target=_for_model("responses", "combined_tools")).body
+
+    assert body["tools"] == [FUNCTION]
+    assert body.get("tool_choice") == expected
+
+
+def test_every_name_that_a_model_may_refuse_is_documented() -> None:
+    """A user can only use a name whose effect the documentation has."""
+    page = (Path(__file__).parents[2] / "docs" / "model-facts.md").read_text(encoding="utf-8")
+    section = page.partition("## What a model refuses")[2].partition("\n## ")[0]
+    rows = dict(re.findall(r"^\| `(\w+)` \|.*\| (.+) \|$", section, re.MULTILINE))
+    settings = " ".join(line for line in section.splitlines() if line.startswith("- "))
+
+    assert rows.keys() == FEATURES
+    assert all(effect.strip() for effect in rows.values())
+    assert {name for name in PARAMETERS - FEATURES if f"`{name}`" not in settings} == set()
+
+
+def test_an_unknown_name_that_a_model_may_refuse_is_an_error_with_all_known_names() -> None:
+    """A misspelt name would otherwise have no effect."""
+    with pytest.raises(fb.ConfigurationError, match="refuses has 'later_instruction'") as caught:
+        fb.ModelFacts(refuses=frozenset({"later_instruction"}))
+
+    assert all(name in str(caught.value) for name in PARAMETERS)

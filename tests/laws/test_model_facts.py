@@ -24,15 +24,28 @@ MODELS: dict[str, tuple[fb.Format, fb.ModelFacts]] = {
         "messages",
         fb.ModelFacts(output_limit=64_000, reasoning="budget", budgets=(1024, None), refuses=frozenset({"top_p"})),
     ),
+    "claude-sonnet-4-0": (
+        "messages",
+        fb.ModelFacts(
+            output_limit=64_000, reasoning="budget", budgets=(1024, None), refuses=frozenset({"json_schema", "later_instructions"})
+        ),
+    ),
     "claude-opus-4-6": (
         "messages",
         fb.ModelFacts(output_limit=128_000, reasoning="adaptive", efforts=("low", "medium", "high", "max")),
     ),
     "claude-fable-5": ("messages", fb.ModelFacts(reasoning="always", efforts=("low", "high", "max"), refuses=SAMPLING)),
     "gemini-2.5-pro": ("generate_content", fb.ModelFacts(output_limit=65_536, reasoning="always", budgets=(128, 32_768))),
+    "gemini-2.5-flash": (
+        "generate_content",
+        fb.ModelFacts(
+            output_limit=65_536, reasoning="budget", budgets=(1, 24_576), refuses=frozenset({"combined_tools", "json_schema"})
+        ),
+    ),
     "gemini-3-pro-preview": ("generate_content", fb.ModelFacts(output_limit=65_536, reasoning="level", efforts=("low", "high"))),
     "gpt-4.1": ("responses", fb.ModelFacts(output_limit=32_768, reasoning="none", inputs=TEXT_AND_IMAGES)),
     "gpt-5.1": ("responses", fb.ModelFacts(reasoning="effort", efforts=("none", "low", "medium", "high"))),
+    "a-small-model": ("responses", fb.ModelFacts(refuses=frozenset({"combined_tools", "json_schema", "later_instructions"}))),
     "o3": (
         "chat_completions",
         fb.ModelFacts(
@@ -43,6 +56,10 @@ MODELS: dict[str, tuple[fb.Format, fb.ModelFacts]] = {
     "a-text-model": (
         "chat_completions",
         fb.ModelFacts(output_limit=10, reasoning="none", inputs=frozenset({"text"}), refuses=frozenset({"tools"})),
+    ),
+    "a-local-model": (
+        "chat_completions",
+        fb.ModelFacts(refuses=frozenset({"combined_tools", "json_schema", "later_instructions"})),
     ),
 }
 """Models to the format of their vendor and the facts about them."""
@@ -56,12 +73,31 @@ def _media(request: ir.Request) -> Iterator[ir.Media]:
             yield from (inner for inner in parts if isinstance(inner, ir.Media))
 
 
+def _refused_features(request: ir.Request, refused: frozenset[str]) -> Iterator[str]:
+    """Yield what a model does not accept although each of its parts is a setting that it does."""
+    if "json_schema" in refused and request.output_format is not None and request.output_format.type == "json_schema":
+        yield "an output format with a schema"
+    built_in = [
+        tool for tool in request.tools if isinstance(tool, ir.HostedTool) and tool.family in ("web_search", "web_fetch", "code")
+    ]
+    if "combined_tools" in refused and built_in and any(isinstance(tool, ir.FunctionTool) for tool in request.tools):
+        yield "functions and tools that the server runs"
+    if "later_instructions" in refused and _has_later_instructions(request):
+        yield "instructions after the first turn"
+
+
+def _has_later_instructions(request: ir.Request) -> bool:
+    roles = [message.role in ("system", "developer") for message in request.messages]
+    return roles != sorted(roles, reverse=True)
+
+
 def _problems(request: ir.Request, facts: fb.ModelFacts) -> Iterator[str]:
     """Yield what a model with these facts does not accept."""
     if refused := facts.refuses & request.settings.keys():
         yield f"refused settings {sorted(refused)}"
     if "tools" in facts.refuses and request.tools:
         yield "tools"
+    yield from _refused_features(request, facts.refuses)
     if facts.output_limit is not None and request.settings.get("max_tokens", 0) > facts.output_limit:
         yield f"a limit of {request.settings['max_tokens']}"
     if facts.inputs is not None and (kinds := {part.kind for part in _media(request)} - facts.inputs):

@@ -320,7 +320,8 @@ def convert_request(
     # Only the encoder of the request gets the format with the rules of the server.
     format_of_server, facts = target_format, None
     if isinstance(target, Target):
-        format_of_server, facts = formats.load_for_requests(target), facts_of(target.model, model)
+        facts = facts_of(target.model, model)
+        format_of_server = formats.load_for_requests(target, facts)
     if source_format is target_format:
         # A decoded and encoded body would lose fields that only one server has, so the body of the caller is kept.
         kept, removed = without_foreign_tokens(raw, checked, source_format, body, losses, options.token_key)

@@ -118,7 +118,8 @@ def request_to_count(
         raise MissingModelError(f"{target_format.name} needs a model: pass model=")
     # The three endpoints take ``{"model": ..., "messages": [...]}`` (messages), ``{"model": ..., "input": [...]}`` (responses), and
     # ``{"contents": [...]}`` or ``{"generateContentRequest": {...}}`` (generate_content).
-    server = _Server(formats.load_for_requests(target), facts_of(target.model, model) if isinstance(target, Target) else None)
+    facts = facts_of(target.model, model) if isinstance(target, Target) else None
+    server = _Server(formats.load_for_requests(target, facts), facts)
     tools: dict[str, CallerTool] = {}
     if source_format is target_format:
         kept, removed = without_foreign_tokens(raw, checked, source_format, body, losses, options.token_key)

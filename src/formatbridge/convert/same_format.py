@@ -503,7 +503,7 @@ _MOST_ROUNDS = 3
 """How often a body is adapted again: once for each field that sets the same as another one."""
 _OF_REASONING = frozenset({"reasoning_control", "reasoning_budget", "no_reasoning", "reasoning_stays_on", "always_reasons"})
 """Codes of losses of reasoning settings that only facts about a model cause."""
-_OF_MODEL = _OF_REASONING | {"refused_by_model", "unsupported_by_model", "output_limit"}
+_OF_MODEL = _OF_REASONING | {"refused_by_model", "refused_combination", "unsupported_by_model", "output_limit"}
 """Codes of losses that only facts about a model cause."""
 _OF_TARGET = _OF_MODEL | {"rejected_by_server", "ignored_by_server", "unsupported_by_server", "server_limit"}
 """Codes of losses that only a dialect or facts about a model cause."""

@@ -23,8 +23,18 @@ ReasoningKind = Literal["effort", "budget", "adaptive", "level", "none", "always
 MediaKind = Literal["text", "image", "audio", "video", "document"]
 """A kind of input or output; ``document`` is a PDF or another file."""
 
-PARAMETERS: frozenset[str] = frozenset(ir.Settings.__annotations__) | {"tools", "tool_choice", "output_format"}
-"""The names for ``ModelFacts.refuses``: the canonical settings of requests, ``tools``, ``tool_choice`` and ``output_format``."""
+FEATURES: frozenset[str] = frozenset(
+    {"tools", "tool_choice", "combined_tools", "output_format", "json_schema", "later_instructions"}
+)
+"""What ``ModelFacts.refuses`` may name besides settings:
+
+- ``tools``, ``tool_choice``, ``output_format``: the part of a request with this name.
+- ``combined_tools``: tools that the server runs, next to functions. The functions stay.
+- ``json_schema``: an output format with a schema. It becomes JSON mode.
+- ``later_instructions``: instructions after the first turn. They move before it.
+"""
+PARAMETERS: frozenset[str] = frozenset(ir.Settings.__annotations__) | FEATURES
+"""The names for ``ModelFacts.refuses``: the canonical settings of requests, and ``FEATURES``."""
 
 _KINDS: frozenset[str] = frozenset(get_args(MediaKind))
 
@@ -43,7 +53,7 @@ class ModelFacts:
     context: int | None = None
     """The longest input in tokens. Nothing counts the tokens of a request; ``explain`` shows the number."""
     refuses: frozenset[str] = frozenset()
-    """Parameters that the model rejects, by canonical name (see ``PARAMETERS``). They are left out and reported."""
+    """What the model rejects, by canonical name (see ``PARAMETERS``). It is left out or replaced, and reported."""
     reasoning: ReasoningKind | None = None
     """How a request controls the reasoning of the model; None: unknown."""
     efforts: tuple[ir.Effort, ...] = ()

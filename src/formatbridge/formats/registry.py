@@ -15,6 +15,7 @@ from formatbridge.arguments import shown, suggestion, type_name
 from formatbridge.dialect import Dialect, DialectRules
 from formatbridge.errors import ConfigurationError, UnknownFormatError
 from formatbridge.formats.format import FormatOrName, FormatSpec, Target
+from formatbridge.formats.model_facts import ModelFacts
 from formatbridge.formats.shared.tool_selection import forces_call
 
 FORMATS: tuple[ir.Format, ...] = get_args(ir.Format)
@@ -45,15 +46,17 @@ def load_both(source: FormatOrName, target: FormatOrName) -> tuple[FormatSpec, F
         return load(source), load(target)
 
 
-def load_for_requests(target: FormatOrName) -> FormatSpec:
+def load_for_requests(target: FormatOrName, facts: ModelFacts | None = None) -> FormatSpec:
     """Return the format with which requests to a target are encoded: with a dialect, a format with the rules of that server.
 
-    Raises ``ConfigurationError`` for an unknown dialect, and for one without this format.
+    ``facts``: what the model accepts, which may limit what the server does. Raises ``ConfigurationError`` for an unknown dialect, and for
+    one without this format.
     """
     spec = load(target)
-    if type(target) is not Target or target.dialect is None:
-        return spec
-    return _with_rules(spec, _rules_of(target.dialect, spec.name))
+    rules = _rules_of(target.dialect, spec.name) if type(target) is Target and target.dialect is not None else None
+    if facts is not None and "later_instructions" in facts.refuses:
+        rules = _without_later_instructions(rules)
+    return spec if rules is None else _with_rules(spec, rules)
 
 
 def target_with_dialect(via: FormatOrName | None) -> Target | None:
@@ -141,6 +144,14 @@ def _rules_of(dialect: str | Dialect, format: ir.FormatName) -> DialectRules:
 
 _MOST_DERIVED = 256
 """Derived formats that are kept; an application may create dialects without end."""
+
+
+@lru_cache(maxsize=_MOST_DERIVED)
+def _without_later_instructions(rules: DialectRules | None) -> DialectRules:
+    """Return the rules of a server for a model that accepts no instructions after the first turn. None: no known server."""
+    if rules is None:
+        return DialectRules(server="the model", accepts_later_instructions=False)
+    return replace(rules, accepts_later_instructions=False) if rules.accepts_later_instructions else rules
 
 
 @lru_cache(maxsize=_MOST_DERIVED)

@@ -65,6 +65,7 @@ REASONS: Mapping[str, str] = {
     "refused_by_model": "the model does not accept it",
     "unsupported_by_model": "the model does not support this kind of media",
     "output_limit": "more than the model can write",
+    "refused_combination": "the model does not accept it next to functions",
     "reasoning_control": "the model has another reasoning control",
     "reasoning_budget": "outside the reasoning budgets of the model",
     "no_reasoning": "the model does not reason",

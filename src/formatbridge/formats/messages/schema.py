@@ -352,7 +352,7 @@ def encode_json_mode(format: ir.OutputFormat, system: list[JsonObject], losses: 
 
 def _is_enforced(format: ir.OutputFormat) -> bool:
     """Return whether the server can enforce an output format."""
-    return format.schema is not None and not is_recursive(format.schema)
+    return format.type == "json_schema" and format.schema is not None and not is_recursive(format.schema)
 
 
 def encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:

@@ -14,11 +14,13 @@ from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.model_facts import MediaKind, ModelFacts
 from formatbridge.formats.shared.parts import is_same_list
 from formatbridge.formats.shared.settings import ANCHORS, drop_amount, effort_of_budget, is_reasoning_off
+from formatbridge.formats.shared.tool_selection import added_tools, server_tool_name
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
 from formatbridge.report.loss_rules import rule_of_setting
 
 _REFUSED, _NO_REASONING, _ALWAYS, _INPUT = "refused_by_model", "no_reasoning", "always_reasons", "unsupported_by_model"
+_COMBINATION = "refused_combination"
 _STAYS_ON = "reasoning_stays_on"
 _OUTPUT_LIMIT, _CONTROL, _BUDGET_BOUNDS = "output_limit", "reasoning_control", "reasoning_budget"
 _LEVELS: tuple[ir.Effort, ...] = ("low", "high")
@@ -31,6 +33,8 @@ def adapt_to_model(request: ir.Request, facts: ModelFacts, spec: FormatSpec, los
     # Order: parameters first, because the limit of the answer also limits a budget for reasoning.
     if facts.refuses:
         request = _without_refused(request, facts.refuses, losses)
+        if "json_schema" in facts.refuses and request.output_format is not None and request.output_format.type != "text":
+            request = _without_schema(request, request.output_format, spec, losses)
     limit = request.settings.get("max_tokens")
     if facts.output_limit is not None and limit is not None and limit > facts.output_limit:
         after = losses.changed(request, "max_tokens", facts.output_limit, _OUTPUT_LIMIT, severity="info")
@@ -82,19 +86,83 @@ def _without_refused(request: ir.Request, refused: frozenset[str], losses: Ledge
         elif request.tool_choice.extra:
             losses.extras(request.tool_choice)
         request = replace(request, tool_choice=None)
+    if "combined_tools" in refused:
+        request = _without_combined_tools(request, losses)
     if "output_format" in refused and request.output_format is not None:
-        if request.output_format.type != "text":
-            losses.dropped(request.output_format, code=_REFUSED, severity="impossible")
-        request = replace(request, output_format=None)
+        request = _without_output_format(request, request.output_format, losses)
     return request
+
+
+def _without_output_format(request: ir.Request, format: ir.OutputFormat, losses: Ledger) -> ir.Request:
+    if format.type != "text":
+        losses.dropped(format, code=_REFUSED, severity="impossible")
+    return replace(request, output_format=None)
+
+
+def _without_schema(request: ir.Request, format: ir.OutputFormat, spec: FormatSpec, losses: Ledger) -> ir.Request:
+    """Replace an output format with a schema by JSON mode. It is left out for a server that has no JSON mode."""
+    if spec.dialect is not None and "json_object" not in spec.dialect.output_formats:
+        return _without_output_format(request, format, losses)
+    if format.type != "json_schema":
+        return request
+    losses.changed(format, "", {"type": "json_object"}, _REFUSED)
+    # Messages has an instruction in place of JSON mode, which includes the schema.
+    return replace(request, output_format=ir.OutputFormat(type="json_object", schema=format.schema, src=format.src))
 
 
 def _without_tools(request: ir.Request, losses: Ledger) -> ir.Request:
     """Leave out the tools of a request, and those that its messages add."""
-    for tool in (*request.tools, *(tool for message in request.messages for tool in message.tools or ())):
+    for tool in (*request.tools, *added_tools(request)):
         losses.dropped(tool, code=_REFUSED, severity="impossible")
     messages = [replace(message, tools=None) if message.tools else message for message in request.messages]
     return replace(request, tools=[], messages=messages)
+
+
+def _without_combined_tools(request: ir.Request, losses: Ledger) -> ir.Request:
+    """Leave out the tools that the server runs if there are functions too, and a tool choice that names only such tools.
+
+    An agent with its functions can still work, so its requests must pass by default: this loss is not ``impossible``.
+    """
+    tools = [*request.tools, *added_tools(request)]
+    excluded = [tool for tool in tools if isinstance(tool, ir.HostedTool) and _is_built_in(tool)]
+    if not excluded or all(isinstance(tool, ir.HostedTool | ir.McpServer) for tool in tools):
+        return request
+    for tool in excluded:
+        losses.dropped(tool, code=_COMBINATION)
+    is_excluded = set(map(id, excluded)).__contains__
+
+    def kept(tools: list[ir.Tool]) -> list[ir.Tool]:
+        return [tool for tool in tools if not is_excluded(id(tool))]
+
+    messages = [replace(message, tools=kept(message.tools)) if message.tools else message for message in request.messages]
+    request = replace(request, tools=kept(request.tools), messages=messages)
+    return _without_choice_of(request, set(map(server_tool_name, excluded)), losses)
+
+
+def _is_built_in(tool: ir.HostedTool) -> bool:
+    """Return whether a model that refuses ``combined_tools`` rejects a tool next to functions.
+
+    A tool search is useful only with functions, and image generation is a modality of the answer in the format of Google. Functions may
+    replace actions of ``computerUse`` (the official SDK, ``ComputerUse.excluded_predefined_functions``).
+    """
+    return tool.family not in ("image_generation", "tool_search") and tool.kind != "computerUse"
+
+
+def _without_choice_of(request: ir.Request, excluded: Set[str], losses: Ledger) -> ir.Request:
+    """Leave out server tools of a tool choice that the request has no more; without any other tool, the choice itself."""
+    choice = request.tool_choice
+    if choice is None:
+        return request
+    if choice.mode == "hosted" and choice.names and set(choice.names) <= excluded:
+        losses.dropped(choice, code=_COMBINATION)
+        return replace(request, tool_choice=None)
+    hosted, free = ([name for name in names if name not in excluded] for names in (choice.hosted, choice.free))
+    if (hosted, free) == (choice.hosted, choice.free):
+        return request
+    if choice.mode == "allowed" and not (choice.names or hosted):
+        losses.dropped(choice, code=_COMBINATION)
+        return replace(request, tool_choice=None)
+    return replace(request, tool_choice=replace(choice, hosted=hosted, free=free))
 
 
 # Reasoning.
