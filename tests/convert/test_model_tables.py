@@ -275,6 +275,63 @@ def test_a_table_of_no_known_form_is_rejected_with_what_was_expected(table: Any,
         fb.load_model_facts(table, source="chat_completions")
 
 
+@pytest.mark.parametrize("kind", [None, "facts"])
+def test_a_wrong_argument_in_a_table_is_named_with_the_allowed_ones(kind: Any) -> None:
+    """A user corrects the key; a message about the form of the table would hide it."""
+    with pytest.raises(fb.ConfigurationError) as caught:
+        fb.load_model_facts({"m": {"output_limit": 5, "effort": ["low"]}}, kind=kind)
+
+    assert str(caught.value) == (
+        "the facts about 'm' have the key 'effort': perhaps efforts; "
+        "expected keys among budgets, context, efforts, inputs, output_limit, outputs, reasoning, refuses"
+    )
+
+
+def test_a_wrong_value_in_a_table_is_reported_with_its_model() -> None:
+    """A table has many models."""
+    with pytest.raises(fb.ConfigurationError, match="the facts about 'b': output_limit is -1, expected"):
+        fb.load_model_facts({"a": {"output_limit": 5}, "b": {"output_limit": -1}})
+
+
+@pytest.mark.parametrize(("table", "type"), [([], "a list"), ("[]", "a list"), ("5", "an int")])
+def test_a_table_that_is_no_object_is_rejected_with_what_was_expected(table: Any, type: str) -> None:
+    """A list is no answer of an endpoint that lists models, whose models are in a field."""
+    with pytest.raises(fb.ConfigurationError, match=f"the table is {type}, expected a list of models, LiteLLM's table"):
+        fb.load_model_facts(table)
+
+
+def test_a_list_of_models_of_no_known_format_is_rejected_with_what_to_pass() -> None:
+    """The word for the document is not that of the internal kind."""
+    with pytest.raises(fb.ConfigurationError, match="source is missing, and the list of models matches no format"):
+        fb.load_model_facts({"data": []})
+
+
+def test_a_model_without_structured_outputs_refuses_schemas_and_keeps_json_mode() -> None:
+    """Both flags are about schemas. Sources: LiteLLM, docs/completion/json_mode.md; models.dev, README.md."""
+    of_litellm = fb.load_model_facts({"m": {"litellm_provider": "openai", "supports_response_schema": False}})
+    catalog = {"p": {"id": "p", "models": {name: {"id": name, "structured_output": name == "yes"} for name in ("yes", "no")}}}
+    of_models_dev = fb.load_model_facts(catalog)
+
+    assert of_litellm["m"].refuses == {"json_schema"}
+    assert of_models_dev["no"].refuses == {"json_schema"}
+    assert of_models_dev["yes"].refuses == frozenset()
+
+
+def test_litellm_states_which_models_of_anthropic_accept_later_instructions() -> None:
+    """The column lists the models that accept them; an older table without the column states nothing."""
+    old = {"litellm_provider": "anthropic", "mode": "chat"}
+    new = old | {"supports_mid_conversation_system": True}
+    other = {"litellm_provider": "openai", "mode": "chat"}
+
+    table = fb.load_model_facts(
+        {"old": old, "new": new, "other": other, "none": other | {"supports_mid_conversation_system": False}}
+    )
+
+    refusing = {name for name, facts in table.items() if "later_instructions" in facts.refuses}
+    assert refusing == {"old", "none"}
+    assert fb.load_model_facts({"old": old})["old"].refuses == frozenset()
+
+
 def test_an_unknown_kind_of_table_is_rejected_with_the_known_ones() -> None:
     """A misspelt kind must not fall back to another one."""
     with pytest.raises(fb.ConfigurationError, match="kind is 'lite', expected model_list, litellm, models_dev or facts"):

@@ -260,14 +260,15 @@ def source_of(body: Any, kind: Kind) -> ir.FormatName:
         value = read_object(body)
     except codec.NotJsonError:
         value = None
+    noun = "list of models" if kind == "models" else kind
     if not isinstance(value, dict):
-        raise ConfigurationError(f"source is missing, and the {kind} is no JSON object that shows its format: pass source=")
+        raise ConfigurationError(f"source is missing, and the {noun} is no JSON object that shows its format: pass source=")
     candidates = _candidates(value, kind)
     if is_sure(candidates):
         return candidates[0].format
     names = [candidate.format for candidate in candidates]
     problem = f"may be {' or '.join(names)}" if names else "matches no format"
-    raise ConfigurationError(f"source is missing, and the {kind} {problem}: pass source=")
+    raise ConfigurationError(f"source is missing, and the {noun} {problem}: pass source=")
 
 
 def _candidates(body: JsonObject, kind: Kind) -> list[FormatCandidate]:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from formatbridge import formats
-from formatbridge.arguments import shown, type_name
+from formatbridge.arguments import shown, suggestion, type_name
 from formatbridge.convert.input import read_answer, source_of
 from formatbridge.errors import ConfigurationError, InvalidPayloadError
 from formatbridge.formats.format import FormatOrName
@@ -28,6 +28,8 @@ TableKind = Literal["model_list", "litellm", "models_dev", "facts"]
 - ``facts``: names of models to ``ModelFacts``, or to their arguments.
 """
 
+_FORMS = "a list of models, LiteLLM's table, api.json of models.dev, or an object of model names to the arguments of ModelFacts"
+_ARGUMENTS: frozenset[str] = frozenset(ModelFacts.__annotations__)
 _MEDIA: Mapping[str, MediaKind] = {
     "text": "text", "image": "image", "audio": "audio", "video": "video", "pdf": "document", "file": "document", "document": "document",
 }  # fmt: skip
@@ -46,6 +48,8 @@ _GOOGLE_PACKAGES = frozenset({"@ai-sdk/google", "@ai-sdk/google-vertex"})
 _SAMPLING = frozenset({"temperature", "top_p", "top_k"})
 _LITELLM_ANTHROPIC = frozenset({"anthropic", "vertex_ai-anthropic_models"})
 """Providers of LiteLLM that serve only models of Anthropic, in its format."""
+_LITELLM_INSTRUCTIONS = "supports_mid_conversation_system"
+"""The column for models that accept a message with the role ``system`` after the first turn."""
 _LITELLM_INPUTS: Mapping[str, MediaKind] = {
     "supports_vision": "image", "supports_audio_input": "audio", "supports_video_input": "video", "supports_pdf_input": "document",
 }  # fmt: skip
@@ -91,8 +95,10 @@ def _detect_kind(value: Any) -> TableKind:
     """Recognize the form of a table by its keys."""
     # ``{"data": [...]}`` or ``{"models": [...]}``; ``{"openai": {"models": {"m": {...}}}}`` of models.dev;
     # ``{"m": {"litellm_provider": ...}}`` of LiteLLM; ``{"m": {"output_limit": ...}}``.
+    if isinstance(value, BaseModel):
+        return "model_list"
     if not isinstance(value, Mapping):
-        return "model_list"  # a typed list of models
+        raise ConfigurationError(f"the table is {type_name(value)}, expected {_FORMS}")
     if isinstance(value.get("data"), list) or isinstance(value.get("models"), list):
         return "model_list"
     first = next(iter(value.values()), None)
@@ -103,11 +109,11 @@ def _detect_kind(value: Any) -> TableKind:
         return "models_dev"
     if any("litellm_provider" in row for row in rows):
         return "litellm"
-    if rows and all(row.keys() <= ModelFacts.__annotations__.keys() for row in rows):
+    if rows and all(row.keys() <= _ARGUMENTS for row in rows):
         return "facts"
-    raise ConfigurationError(
-        "the form of the table is unknown, expected a list of models, LiteLLM's table, or api.json of models.dev"
-    )
+    if any(not _ARGUMENTS.isdisjoint(row) for row in rows):
+        return "facts"  # with a wrong key, which the error of ``_read_facts`` names
+    raise ConfigurationError(f"the form of the table is unknown, expected {_FORMS}")
 
 
 def _read_facts(table: Mapping[str, Any]) -> dict[str, ModelFacts]:
@@ -115,8 +121,22 @@ def _read_facts(table: Mapping[str, Any]) -> dict[str, ModelFacts]:
     for name, row in table.items():
         if not isinstance(row, ModelFacts | Mapping):
             raise ConfigurationError(f"the facts about {name!r} are {type_name(row)}, expected ModelFacts or its arguments")
-        facts[name] = row if isinstance(row, ModelFacts) else ModelFacts(**row)
+        facts[name] = row if isinstance(row, ModelFacts) else _facts_of_row(name, row)
     return facts
+
+
+def _facts_of_row(name: str, row: Mapping[str, Any]) -> ModelFacts:
+    """Return the facts of one row. An error names the model, because a table has many."""
+    unknown = next((key for key in row if key not in _ARGUMENTS), None)
+    if unknown is not None:
+        raise ConfigurationError(
+            f"the facts about {name!r} have the key {shown(unknown)}: {suggestion(unknown, sorted(_ARGUMENTS))}"
+            f"expected keys among {', '.join(sorted(_ARGUMENTS))}"
+        )
+    try:
+        return ModelFacts(**row)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"the facts about {name!r}: {error}") from None
 
 
 # Lists of models.
@@ -243,13 +263,19 @@ def _read_positive(value: Any) -> int | None:
 def _read_litellm(table: Mapping[str, Any]) -> dict[str, ModelFacts]:
     """Read LiteLLM's table; its row ``sample_spec`` describes the columns. Rows of other modes than chat and responses are skipped."""
     rows = {name: row for name, row in table.items() if name != "sample_spec" and isinstance(row, Mapping)}
+    has_instructions = any(row.get(_LITELLM_INSTRUCTIONS) is True for row in rows.values())  # an older table has no such column
     return {
-        name: _read_litellm_row(row) for name, row in rows.items() if row.get("mode") in ("chat", "responses", "completion", None)
+        name: _read_litellm_row(row, has_instructions)
+        for name, row in rows.items()
+        if row.get("mode") in ("chat", "responses", "completion", None)
     }
 
 
-def _read_litellm_row(row: Mapping[str, Any]) -> ModelFacts:
-    """Read one row. A column that is missing states nothing; ``supports_...: false`` states that the model lacks it."""
+def _read_litellm_row(row: Mapping[str, Any], has_instructions: bool) -> ModelFacts:
+    """Read one row. A column that is missing states nothing; ``supports_...: false`` states that the model lacks it.
+
+    ``has_instructions``: the table states which models accept instructions after the first turn.
+    """
     efforts = _read_litellm_efforts(row)
     reasoning = _read_litellm_reasoning(row, efforts)
     listed = _read_media(row, "supported_modalities") or frozenset()
@@ -258,7 +284,7 @@ def _read_litellm_row(row: Mapping[str, Any]) -> ModelFacts:
     return ModelFacts(
         output_limit=_read_positive(row.get("max_output_tokens")),
         context=_read_positive(row.get("max_input_tokens")),
-        refuses=_read_litellm_refused(row),
+        refuses=_read_litellm_refused(row, has_instructions),
         reasoning=reasoning,
         efforts=efforts,
         budgets=_ANTHROPIC_BUDGETS if reasoning == "budget" else None,
@@ -299,13 +325,21 @@ def _read_litellm_reasoning(row: Mapping[str, Any], efforts: tuple[Effort, ...])
     return "effort" if efforts else None
 
 
-def _read_litellm_refused(row: Mapping[str, Any]) -> frozenset[str]:
+def _read_litellm_refused(row: Mapping[str, Any], has_instructions: bool) -> frozenset[str]:
+    """Read what a model refuses. The flag for schemas does not concern JSON mode.
+
+    Models of Anthropic without the flag for later instructions reject them. Sources: BerriAI/litellm, docs/completion/json_mode.md, "Check
+    if model supports `json_schema`"; the module for ``role: "system"`` messages after the first turn, and BerriAI/litellm#36969.
+    """
     flags = {
         "supports_function_calling": "tools",
         "supports_tool_choice": "tool_choice",
-        "supports_response_schema": "output_format",
+        "supports_response_schema": "json_schema",
+        _LITELLM_INSTRUCTIONS: "later_instructions",
     }
     refused = {name for flag, name in flags.items() if row.get(flag) is False}
+    if has_instructions and row.get("litellm_provider") in _LITELLM_ANTHROPIC and row.get(_LITELLM_INSTRUCTIONS) is not True:
+        refused.add("later_instructions")
     sampling = _SAMPLING if row.get("supports_sampling_params") is False else frozenset()
     return frozenset(refused | ({"tool_choice"} if "tools" in refused else set()) | sampling)
 
@@ -330,13 +364,16 @@ def _read_models_dev(table: Mapping[str, Any], provider: str | None) -> dict[str
 def _read_models_dev_model(model: Mapping[str, Any], package: Any) -> ModelFacts:
     """Read one model. ``package``: the SDK of its provider, which states the format of its requests.
 
-    Source: anomalyco/models.dev, AGENTS.md, "Model fields" and "Reasoning options".
+    Source: anomalyco/models.dev, AGENTS.md, "Model fields" and "Reasoning options"; README.md, "Adding a New Provider Model", where
+    ``structured_output`` is "a dedicated structured output feature", which JSON mode is not.
     """
     limit = model.get("limit")
     limit = limit if isinstance(limit, Mapping) else {}
     refused = {"tools", "tool_choice"} if model.get("tool_call") is False else set()
     if model.get("temperature") is False:
         refused |= {"temperature"}
+    if model.get("structured_output") is False:
+        refused |= {"json_schema"}
     reasoning, efforts, budgets = _read_models_dev_reasoning(model, package)
     return ModelFacts(
         output_limit=_read_positive(limit.get("output")),
