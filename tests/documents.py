@@ -260,20 +260,44 @@ def dialects() -> str:
     parts = ["# Dialects\n" + _HEAD + _ABOUT_DIALECTS]
     for format in formats.FORMATS:
         parts.append(f"## {format}\n")
-        parts += [_dialect(name, dialect.rules[format]) for name, dialect in sorted(DIALECTS.items()) if format in dialect.rules]
+        parts += [
+            _dialect(format, name, dialect.rules[format]) for name, dialect in sorted(DIALECTS.items()) if format in dialect.rules
+        ]
     return "\n".join(parts)
 
 
-def _dialect(name: str, rules: DialectRules) -> str:
+_NOTES = {
+    (
+        "messages",
+        "bedrock",
+    ): """The body has `model` and no `anthropic_version`. The server reads the model from the URL and the version
+from the body: the documentation has `"anthropic_version": "bedrock-2023-05-31"`. `AnthropicBedrock` of the official SDK moves `model` and
+`stream` into the URL, and adds a version if the body has none (2.14.0 adds `2026-10-21`). A caller without this client must do both.
+""",
+    (
+        "messages",
+        "vertex",
+    ): """The body has `model` and no `anthropic_version`. The server reads the model from the URL and the version
+from the body: the documentation has `"anthropic_version": "vertex-2023-10-16"`. `AnthropicVertex` of the official SDK moves `model` into
+the URL, and adds a version if the body has none (2.14.0 adds `2026-10-21`). A caller without this client must do both.
+""",
+}
+"""What a caller must know about requests to a server, and what no rule expresses.
+
+Sources: anthropic 2.14.0, ``lib/bedrock/_client.py`` and ``lib/vertex/_client.py``; docs.anthropic.com/api/claude-on-vertex-ai;
+docs.aws.amazon.com/bedrock, Invoke Anthropic Claude on Amazon Bedrock using the Invoke Model API.
+"""
+
+
+def _dialect(format: str, name: str, rules: DialectRules) -> str:
     rows = [
         _row(f"`{each.name}`", _shown(getattr(rules, each.name)), _sources_of(each.name, rules))
         for each in fields(DialectRules)
         if each.name not in ("server", "sources") and getattr(rules, each.name) != _DEFAULTS[each.name]
     ]
-    head = f"### {name}\n\n{rules.server}"
-    return "\n".join(
-        [f"{head}:\n", _row("rule", "value", "source"), _row("---", "---", "---"), *rows, ""] if rows else [f"{head}.\n"]
-    )
+    head, notes = f"### {name}\n\n{rules.server}", [_NOTES[format, name]] if (format, name) in _NOTES else []
+    table = [f"{head}:\n", _row("rule", "value", "source"), _row("---", "---", "---"), *rows, ""] if rows else [f"{head}.\n"]
+    return "\n".join(table + notes)
 
 
 _DEFAULTS = {each.name: getattr(DialectRules(server=""), each.name) for each in fields(DialectRules)}
