@@ -196,7 +196,7 @@ def _choice(choice: ir.ToolChoice | None) -> str:
     if choice.mode in ("named", "hosted"):
         return f"the model must call {names}"
     if choice.mode == "allowed":
-        return f"the model must call one of {names}" if choice.inner == "required" else f"the model may call only {names}"
+        return f"the model must call one of {names}" if choice.allowed_mode == "required" else f"the model may call only {names}"
     return _CHOICES.get(choice.mode, _FREE_CHOICE)
 
 

@@ -156,13 +156,13 @@ def _without_choice_of(request: ir.Request, excluded: Set[str], losses: Ledger) 
     if choice.mode == "hosted" and choice.names and set(choice.names) <= excluded:
         losses.dropped(choice, code=_COMBINATION)
         return replace(request, tool_choice=None)
-    hosted, free = ([name for name in names if name not in excluded] for names in (choice.hosted, choice.free))
-    if (hosted, free) == (choice.hosted, choice.free):
+    hosted, free = ([name for name in names if name not in excluded] for names in (choice.hosted, choice.always_allowed))
+    if (hosted, free) == (choice.hosted, choice.always_allowed):
         return request
     if choice.mode == "allowed" and not (choice.names or hosted):
         losses.dropped(choice, code=_COMBINATION)
         return replace(request, tool_choice=None)
-    return replace(request, tool_choice=replace(choice, hosted=hosted, free=free))
+    return replace(request, tool_choice=replace(choice, hosted=hosted, always_allowed=free))
 
 
 # Reasoning.
