@@ -1,38 +1,31 @@
-"""Rules of the servers that accept Chat Completions requests."""
+"""Rules of the hosted servers that accept Chat Completions requests."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from formatbridge.dialect import DialectRules, MediaSource
-from formatbridge.formats.dialects.sources import sources_of_fields
+from formatbridge.formats.dialects.common import (
+    IMAGES,
+    IMAGES_AND_VIDEOS,
+    MAX_TOKENS,
+    OF_OPENAI,
+    WEB_SEARCH,
+    WHY_NO_CACHE_MARKS,
+    sources_of_fields,
+)
 
 _FIELDS_OF_OTHER_SERVERS = frozenset({
     "top_k", "enable_thinking", "thinking", "thinking_budget", "reasoning", "chat_template_kwargs", "include_reasoning",
     "reasoning_format",
 })  # fmt: skip
 """Fields of other servers, which OpenAI's server rejects."""
-_MAX_TOKENS = {"max_completion_tokens": "max_tokens"}
 _OPENAI_MEDIA: frozenset[MediaSource] = frozenset({"image_url", "image_data", "audio_data", "document_data", "file_id"})
-_IMAGES: frozenset[MediaSource] = frozenset({"image_url", "image_data"})
-_IMAGES_AND_VIDEOS: frozenset[MediaSource] = frozenset({"image_url", "image_data", "video_url", "video_data"})
-_WEB_SEARCH = frozenset({"web_search_options"})
-_OF_OPENAI = frozenset({
-    "audio", "modalities", "moderation", "prediction", "prompt_cache_options", "prompt_cache_retention", "safety_identifier",
-})  # fmt: skip
-"""Fields of OpenAI's server that the types of other servers do not have."""
-_WHY_NO_CACHE_MARKS = (
-    "the server's documentation does not mention cache marks; "
-    "prompt_cache_breakpoint is a field of OpenAI (openai-python, types/chat)"
-)
 _PI_AGENT = "earendil-works/pi packages/ai/src/api/openai-completions.ts, detectCompat"
 """What the coding agent pi sends to each server."""
-_VLLM = "github.com/vllm-project/vllm vllm/entrypoints/openai/chat_completion/protocol.py, ChatCompletionRequest"
-_SGLANG = "github.com/sgl-project/sglang python/sglang/srt/entrypoints/openai/protocol.py, ChatCompletionRequest"
 _ZAI = "pypi.org/project/zai-sdk, api_resource/chat/completions.py, create"
-_OLLAMA = "github.com/ollama/ollama openai/openai.go, ChatCompletionRequest"
 
-CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
+HOSTED: Mapping[str, DialectRules] = {
     "openai": DialectRules(
         server="OpenAI",
         rejects=_FIELDS_OF_OTHER_SERVERS,
@@ -66,7 +59,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
             "frequency_penalty", "presence_penalty", "logit_bias", "parallel_tool_calls", "service_tier",
             "reasoning", "enable_thinking", "chat_template_kwargs", "web_search_options", "store", "prompt_cache_key", "verbosity",
             "metadata",
-        }) | _OF_OPENAI,
+        }) | OF_OPENAI,
         accepts_developer_role=False,
         accepts_legacy_functions=False,
         has_custom_tools=False,
@@ -76,14 +69,14 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         rejects_in_messages=frozenset({"assistant.reasoning_content"}),
         accepts_allowed_tools=False,
         accepts_refusals=False,
-        media=_IMAGES,
+        media=IMAGES,
         sources=sources_of_fields({
             "github.com/Cerebras/cerebras-cloud-sdk-python, types/chat/completion_create_params.py": (
                 "accepts_legacy_functions rejects.metadata rejects.audio accepts_allowed_tools "
                 "accepts_refusals media rejects.prompt_cache_key "
                 "rejects.verbosity rejects.web_search_options has_custom_tools server_tools efforts"
             ),
-            _WHY_NO_CACHE_MARKS: "cache_marks",
+            WHY_NO_CACHE_MARKS: "cache_marks",
             "QwenLM/qwen-code#11045": "rejects_in_messages rejects.reasoning rejects.enable_thinking",
             "inference-docs.cerebras.ai/resources/openai, Currently Unsupported OpenAI Features": "rejects",
             "huggingface/speech-to-speech#323": "rejects.chat_template_kwargs",
@@ -95,8 +88,8 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     "deepseek": DialectRules(
         server="DeepSeek",
         cache_marks="none",
-        names=_MAX_TOKENS,
-        ignores=_WEB_SEARCH | _OF_OPENAI | {
+        names=MAX_TOKENS,
+        ignores=WEB_SEARCH | OF_OPENAI | {
             "logit_bias", "metadata", "n", "prompt_cache_key", "seed", "service_tier", "store", "verbosity",
         },
         accepts_developer_role=False,
@@ -107,11 +100,11 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         forced_call_excludes_reasoning=True,
         reasoning_control="thinking_and_effort",
         reasoning_history="required",
-        media=_IMAGES,
+        media=IMAGES,
         output_formats=frozenset({"json_object"}),
         sources=sources_of_fields({
             "api-docs.deepseek.com/api/create-chat-completion, messages": "accepts_legacy_functions",
-            _WHY_NO_CACHE_MARKS: "cache_marks",
+            WHY_NO_CACHE_MARKS: "cache_marks",
             _PI_AGENT: "names has_custom_tools server_tools accepts_allowed_tools",
             "api-docs.deepseek.com/api/create-chat-completion; docs.rs/ds-api, raw/request/chat_completion.rs": "ignores",
             "earendil-works/pi#1048": "accepts_developer_role",
@@ -130,8 +123,8 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         server_tools=frozenset(),
         reasoning_control="thinking_or_effort",
         efforts=frozenset({"none", "low", "medium", "high"}),
-        media=_IMAGES_AND_VIDEOS,
-        ignores=_WEB_SEARCH | _OF_OPENAI | {"store", "verbosity"},
+        media=IMAGES_AND_VIDEOS,
+        ignores=WEB_SEARCH | OF_OPENAI | {"store", "verbosity"},
         accepts_allowed_tools=False,
         accepts_refusals=False,
         tiers=frozenset({"auto", "default", "flex", "priority"}),
@@ -139,7 +132,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
             "pypi.org/project/fireworks-ai, types/chat/completion_create_params.py": (
                 "accepts_refusals ignores accepts_allowed_tools tiers reads has_custom_tools server_tools reasoning_control efforts media"
             ),
-            _WHY_NO_CACHE_MARKS: "cache_marks",
+            WHY_NO_CACHE_MARKS: "cache_marks",
         }),
     ),
     "groq": DialectRules(
@@ -147,7 +140,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         cache_marks="none",
         rejects=frozenset({
             "logprobs", "top_logprobs", "logit_bias", "n", "web_search_options", "prompt_cache_key", "verbosity",
-        }) | _OF_OPENAI,
+        }) | OF_OPENAI,
         ignores=frozenset({"store", "metadata", "frequency_penalty", "presence_penalty"}),
         rejects_in_messages=frozenset({
             "system.name", "developer.name", "user.name", "assistant.name", "assistant.reasoning_content",
@@ -159,14 +152,14 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         reasoning_history="reasoning",
         accepts_allowed_tools=False,
         accepts_refusals=False,
-        media=_IMAGES,
+        media=IMAGES,
         tiers=frozenset({"auto", "on_demand", "flex", "performance"}),
         sources=sources_of_fields({
             "github.com/groq/groq-python src/groq/types/chat/completion_create_params.py": (
                 "rejects.audio accepts_allowed_tools accepts_refusals media tiers efforts ignores has_custom_tools most_tools"
             ),
             "console.groq.com/docs/browser-search, console.groq.com/docs/tool-use/built-in-tools": "server_tools",
-            _WHY_NO_CACHE_MARKS: "cache_marks",
+            WHY_NO_CACHE_MARKS: "cache_marks",
             "console.groq.com/docs/openai, Currently Unsupported OpenAI Features": "rejects rejects_in_messages",
             "eigent-ai/eigent#1827, sipeed/picoclaw#1196": "rejects.prompt_cache_key",
             "CherryHQ/cherry-studio#11435": "rejects.verbosity",
@@ -180,71 +173,17 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     "huggingface": DialectRules(
         server="Hugging Face",
         cache_marks="none",
-        names=_MAX_TOKENS,
+        names=MAX_TOKENS,
         ignores=frozenset({"logit_bias", "n", "web_search_options"}),
         has_custom_tools=False,
         server_tools=frozenset(),
         most_stops=4,
-        media=_IMAGES,
+        media=IMAGES,
         sources=sources_of_fields({
-            _WHY_NO_CACHE_MARKS: "cache_marks",
+            WHY_NO_CACHE_MARKS: "cache_marks",
             "github.com/huggingface/huggingface_hub src/huggingface_hub/inference/_generated/types/chat_completion.py": (
                 "names ignores has_custom_tools server_tools most_stops media"
             ),
-        }),
-    ),
-    "litellm": DialectRules(
-        server="LiteLLM",
-        cache_marks="cache_control",
-        reasoning_control="thinking_or_effort",
-        sources=sources_of_fields({
-            "docs.litellm.ai/docs/completion/prompt_caching": "cache_marks",
-            "docs.litellm.ai/docs/reasoning_content": "reasoning_control",
-        }),
-    ),
-    "llamacpp": DialectRules(
-        server="llama.cpp",
-        cache_marks="none",
-        ignores=_WEB_SEARCH,
-        reads=frozenset({"top_k"}),
-        has_custom_tools=False,
-        server_tools=frozenset(),
-        reasoning_control="enable_thinking_kwarg",
-        media=frozenset({"image_url", "image_data", "audio_data"}),
-        names=_MAX_TOKENS,
-        accepts_developer_role=False,
-        accepts_legacy_functions=False,
-        accepts_allowed_tools=False,
-        sources=sources_of_fields({
-            "abetlen/llama-cpp-python llama_cpp/server/types.py, CreateChatCompletionRequest": "names",
-            "abetlen/llama-cpp-python llama_cpp/llama_types.py, ChatCompletionRequestMessage": "accepts_developer_role",
-            "abetlen/llama-cpp-python llama_cpp/llama_types.py, ChatCompletionToolChoiceOption": "accepts_allowed_tools",
-            _WHY_NO_CACHE_MARKS: "cache_marks",
-            "github.com/ggml-org/llama.cpp tools/server/README.md": "accepts_legacy_functions ignores reads",
-            "github.com/ggml-org/llama.cpp common/chat.cpp, common_chat_tools_parse_oaicompat": "has_custom_tools server_tools",
-            "huggingface/pi-llama#2": "reasoning_control",
-            "ggml-org/llama.cpp#17700": "media",
-        }),
-    ),
-    "lmstudio": DialectRules(
-        server="LM Studio",
-        cache_marks="none",
-        names=_MAX_TOKENS,
-        ignores=_WEB_SEARCH,
-        reads=frozenset({"top_k"}),
-        has_custom_tools=False,
-        server_tools=frozenset(),
-        accepts_allowed_tools=False,
-        tool_modes=frozenset({"auto", "none", "required"}),
-        media=frozenset({"image_data"}),
-        output_formats=frozenset({"json_schema"}),
-        sources=sources_of_fields({
-            _WHY_NO_CACHE_MARKS: "cache_marks",
-            "lmstudio.ai/docs/developer/openai-compat/chat-completions, Supported payload parameters": "names ignores reads",
-            "lmstudio.ai/docs/developer/openai-compat/tools": "has_custom_tools server_tools",
-            "lmstudio-ai/lmstudio-bug-tracker#670": "accepts_allowed_tools tool_modes",
-            "lmstudio-ai/lmstudio-bug-tracker#1120, can1357/oh-my-pi#11933": "media",
-            "lmstudio-ai/lmstudio-bug-tracker#189": "output_formats",
         }),
     ),
     "minimax": DialectRules(
@@ -262,7 +201,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         output_formats=frozenset(),
         sources=sources_of_fields({
             "platform.minimax.io/docs/guides/text-function-call, Function Call Definition Format": "accepts_legacy_functions",
-            _WHY_NO_CACHE_MARKS: "cache_marks",
+            WHY_NO_CACHE_MARKS: "cache_marks",
             "platform.minimax.io/docs/api-reference/text-openai-api, Important Note": "rejects",
             "openclaw/openclaw#3022": "accepts_developer_role",
             "platform.minimax.io/docs/api-reference/text-chat; HKUDS/Vibe-Trading#33": "ranges",
@@ -276,7 +215,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     "mistral": DialectRules(
         server="Mistral",
         cache_marks="none",
-        names=_MAX_TOKENS | {"seed": "random_seed"},
+        names=MAX_TOKENS | {"seed": "random_seed"},
         rejects=frozenset({
             "store", "logit_bias", "user", "safety_identifier", "stream_options", "modalities", "audio", "web_search_options",
             "verbosity", "moderation", "prompt_cache_options", "prompt_cache_retention", "reasoning", "thinking",
@@ -311,7 +250,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
                 "tiers names "
                 "reads accepts_developer_role accepts_legacy_functions"
             ),
-            _WHY_NO_CACHE_MARKS: "cache_marks",
+            WHY_NO_CACHE_MARKS: "cache_marks",
             "github.com/mistralai/client-python, DocumentURLChunk": "document_part",
             "github.com/mistralai/client-python, ChatCompletionRequest; editor-code-assistant/eca#231": "rejects",
             "Gitlawb/openclaude#739": "rejects.store",
@@ -334,7 +273,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     "moonshot": DialectRules(
         server="Moonshot",
         cache_marks="none",
-        ignores=_WEB_SEARCH,
+        ignores=WEB_SEARCH,
         accepts_developer_role=False,
         accepts_legacy_functions=False,
         has_custom_tools=False,
@@ -348,7 +287,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         media=frozenset({"image_data", "video_data"}),
         sources=sources_of_fields({
             "platform.kimi.ai/docs/api/chat, messages": "accepts_legacy_functions",
-            _WHY_NO_CACHE_MARKS: "cache_marks",
+            WHY_NO_CACHE_MARKS: "cache_marks",
             "platform.moonshot.cn/docs/guide/use-web-search": "ignores",
             _PI_AGENT: "accepts_developer_role accepts_strict",
             "platform.moonshot.cn/docs/guide/use-web-search, builtin_function": "has_custom_tools server_tools",
@@ -358,22 +297,6 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
             "HKUDS/nanobot#3939": "reasoning_control",
             "continuedev/continue#11600": "reasoning_history",
             "platform.kimi.ai/docs/api/chat": "media",
-        }),
-    ),
-    "ollama": DialectRules(
-        server="Ollama",
-        cache_marks="none",
-        names=_MAX_TOKENS,
-        ignores=frozenset({"tool_choice", "logit_bias", "user", "n", "web_search_options"}),
-        has_custom_tools=False,
-        server_tools=frozenset(),
-        efforts=frozenset({"none", "low", "medium", "high", "max"}),
-        reasoning_history="reasoning",
-        media=frozenset({"image_data"}),
-        sources=sources_of_fields({
-            _WHY_NO_CACHE_MARKS: "cache_marks",
-            _OLLAMA: "names ignores.web_search_options has_custom_tools server_tools efforts reasoning_history media",
-            "docs.ollama.com/api/openai-compatibility, Supported request fields": "ignores",
         }),
     ),
     "openrouter": DialectRules(
@@ -396,7 +319,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     "perplexity": DialectRules(
         server="Perplexity",
         cache_marks="none",
-        names=_MAX_TOKENS,
+        names=MAX_TOKENS,
         accepts_developer_role=False,
         has_custom_tools=False,
         server_tools=frozenset({"web_search"}),
@@ -407,9 +330,9 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         accepts_allowed_tools=False,
         accepts_refusals=False,
         tool_modes=frozenset({"auto", "none", "required"}),
-        media=_IMAGES_AND_VIDEOS | {"document_url", "document_data"},
+        media=IMAGES_AND_VIDEOS | {"document_url", "document_data"},
         document_part="file_url",
-        ignores=_OF_OPENAI | {"metadata", "prompt_cache_key", "seed", "service_tier", "store", "user", "verbosity"},
+        ignores=OF_OPENAI | {"metadata", "prompt_cache_key", "seed", "service_tier", "store", "user", "verbosity"},
         output_formats=frozenset({"json_schema"}),
         required_in_functions=frozenset({"description", "parameters"}),
         sources=sources_of_fields({
@@ -417,7 +340,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
                 "server_tools ignores output_formats required_in_functions names reads has_custom_tools efforts accepts_allowed_tools "
                 "tool_modes"
             ),
-            _WHY_NO_CACHE_MARKS: "cache_marks",
+            WHY_NO_CACHE_MARKS: "cache_marks",
             "pypi.org/project/perplexityai, types/shared_params/chat_message_input.py": (
                 "accepts_refusals document_part accepts_developer_role media"
             ),
@@ -428,7 +351,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     "qwen": DialectRules(
         server="Qwen",
         cache_marks="cache_control",
-        ignores=_WEB_SEARCH,
+        ignores=WEB_SEARCH,
         reads=frozenset({"top_k"}),
         accepts_developer_role=False,
         accepts_legacy_functions=False,
@@ -439,7 +362,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         accepts_allowed_tools=False,
         forced_call_excludes_reasoning=True,
         reasoning_control="enable_thinking",
-        media=_IMAGES_AND_VIDEOS,
+        media=IMAGES_AND_VIDEOS,
         ranges={"temperature": (0, 1.99)},
         sources=sources_of_fields({
             "docs.qwencloud.com/api-reference/chat/openai-chat, messages": "accepts_legacy_functions",
@@ -457,38 +380,11 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
             "QwenLM/qwen-code#1888": "media",
         }),
     ),
-    "sglang": DialectRules(
-        server="SGLang",
-        cache_marks="none",
-        ignores=_WEB_SEARCH | _OF_OPENAI | {"metadata", "prompt_cache_key", "service_tier", "store", "verbosity"},
-        reads=frozenset({"top_k"}),
-        accepts_developer_role=False,
-        accepts_legacy_functions=False,
-        has_custom_tools=False,
-        server_tools=frozenset(),
-        accepts_allowed_tools=False,
-        reasoning_control="kwarg_or_effort",
-        media=frozenset({"image_url", "image_data", "video_url", "video_data", "audio_url", "audio_data"}),
-        accepts_refusals=False,
-        accepts_nulls=False,
-        efforts=frozenset({"none", "minimal", "low", "medium", "high", "xhigh", "max"}),
-        sources=sources_of_fields({
-            _WHY_NO_CACHE_MARKS: "cache_marks",
-            "sgl-project/sglang#40082": "accepts_developer_role",
-            f"docs.sglang.io/advanced_features/separate_reasoning; {_SGLANG}": (
-                "reasoning_control"
-            ),
-            _SGLANG: (
-                "accepts_legacy_functions ignores reads has_custom_tools server_tools "
-                "accepts_allowed_tools media accepts_refusals accepts_nulls efforts"
-            ),
-        }),
-    ),
     "together": DialectRules(
         server="Together",
         cache_marks="none",
-        names=_MAX_TOKENS,
-        ignores=_WEB_SEARCH | _OF_OPENAI | {
+        names=MAX_TOKENS,
+        ignores=WEB_SEARCH | OF_OPENAI | {
             "metadata", "parallel_tool_calls", "prompt_cache_key", "service_tier", "store", "user", "verbosity",
         },
         reads=frozenset({"top_k"}),
@@ -507,7 +403,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
                 "accepts_allowed_tools accepts_strict names ignores reads accepts_developer_role accepts_legacy_functions has_custom_tools "
                 "server_tools reasoning_control efforts counts_logprobs media"
             ),
-            _WHY_NO_CACHE_MARKS: "cache_marks",
+            WHY_NO_CACHE_MARKS: "cache_marks",
         }),
     ),
     "vercel_gateway": DialectRules(
@@ -519,32 +415,6 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
             "vercel.com/docs/ai-gateway/openai-compat/advanced": "reasoning_control",
         }),
     ),
-    "vllm": DialectRules(
-        server="vLLM",
-        cache_marks="none",
-        reads=frozenset({"top_k"}),
-        ignores=frozenset({
-            "store", "metadata", "service_tier", "verbosity", "prompt_cache_key", "web_search_options",
-        }) | _OF_OPENAI,
-        accepts_developer_role=False,
-        accepts_legacy_functions=False,
-        has_custom_tools=False,
-        server_tools=frozenset(),
-        accepts_allowed_tools=False,
-        reasoning_control="kwarg_or_effort",
-        reasoning_history="reasoning",
-        media=_IMAGES_AND_VIDEOS | {"audio_url", "audio_data"},
-        sources=sources_of_fields({
-            _WHY_NO_CACHE_MARKS: "cache_marks",
-            _VLLM: "accepts_legacy_functions reads ignores has_custom_tools server_tools accepts_allowed_tools",
-            "vllm-project/vllm#42407, ogx-ai/ogx#6069": "accepts_developer_role",
-            "vllm-project/vllm#57774, langchain-ai/openwiki#63": "media",
-            "vllm-project/vllm#38488": "reasoning_history",
-            f"{_VLLM}; vllm-project/vllm#43401": (
-                "reasoning_control"
-            ),
-        }),
-    ),
     "xai": DialectRules(
         server="xAI",
         cache_marks="none",
@@ -553,9 +423,9 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         accepts_developer_role=False,
         has_custom_tools=False,
         server_tools=frozenset({"live_search", "web_search"}),
-        media=_IMAGES,
+        media=IMAGES,
         sources=sources_of_fields({
-            _WHY_NO_CACHE_MARKS: "cache_marks",
+            WHY_NO_CACHE_MARKS: "cache_marks",
             "docs.x.ai/docs/guides/reasoning": "rejects",
             _PI_AGENT: "ignores accepts_developer_role",
             "docs.rs/xai-openapi src/tools.rs, Tool": "has_custom_tools server_tools",
@@ -565,7 +435,7 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
     "zhipu": DialectRules(
         server="Zhipu",
         cache_marks="none",
-        names=_MAX_TOKENS,
+        names=MAX_TOKENS,
         rejects=frozenset({"frequency_penalty", "presence_penalty", "thinking_budget"}),
         ignores=frozenset({"stream_options", "web_search_options"}),
         rejects_in_messages=frozenset({"system.name", "user.name", "assistant.name", "tool.name"}),
@@ -578,12 +448,12 @@ CHAT_COMPLETIONS: Mapping[str, DialectRules] = {
         tool_modes=frozenset({"auto"}),
         most_stops=1,
         ranges={"temperature": (0, 1)},
-        media=_IMAGES_AND_VIDEOS | {"document_url"},
+        media=IMAGES_AND_VIDEOS | {"document_url"},
         document_part="file_url",
         reasoning_control="thinking_and_effort",
         output_formats=frozenset({"json_object"}),
         sources=sources_of_fields({
-            _WHY_NO_CACHE_MARKS: "cache_marks",
+            WHY_NO_CACHE_MARKS: "cache_marks",
             "docs.z.ai/api-reference/llm/chat-completion": (
                 "accepts_legacy_functions server_tools names has_custom_tools accepts_allowed_tools tool_modes "
                 "most_stops output_formats"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from formatbridge.dialect import DialectRules
-from formatbridge.formats.dialects.sources import sources_of_fields
+from formatbridge.formats.dialects.common import sources_of_fields
 
 _SDK = "github.com/googleapis/python-genai google/genai/models.py"
 """The official SDK, which raises an error for fields that only the other server has."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from formatbridge.dialect import DialectRules, MediaSource
-from formatbridge.formats.dialects.sources import sources_of_fields
+from formatbridge.formats.dialects.common import IMAGES, sources_of_fields
 
-_IMAGES: frozenset[MediaSource] = frozenset({"image_url", "image_data"})
 _DATA: frozenset[MediaSource] = frozenset({"image_data", "document_data"})
 _CLIENT_TOOLS = frozenset({
     "bash_20241022", "bash_20250124", "computer_20241022", "computer_20250124", "computer_20251124", "memory_20250818",
@@ -38,7 +37,7 @@ MESSAGES: Mapping[str, DialectRules] = {
         accepts_later_instructions=False,
         ignores=frozenset({"container", "mcp_servers", "service_tier", "top_k"}),
         forced_call_excludes_reasoning=True,
-        media=_IMAGES,
+        media=IMAGES,
         cache_marks="none",
         sources=sources_of_fields(
             {
@@ -54,7 +53,7 @@ MESSAGES: Mapping[str, DialectRules] = {
         server="MiniMax",
         accepts_later_instructions=False,
         ignores=frozenset({"top_k", "stop_sequences", "service_tier", "mcp_servers", "context_management", "container"}),
-        media=_IMAGES,
+        media=IMAGES,
         ranges={"temperature": (0.01, 1), "top_p": (0.01, 1)},
         output_formats=frozenset(),
         sources=sources_of_fields(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from formatbridge.dialect import DialectRules
-from formatbridge.formats.dialects.sources import sources_of_fields
+from formatbridge.formats.dialects.common import sources_of_fields
 
 _VLLM_TOOLS = frozenset({
     "web_search", "code", "image_generation", "mcp", "file_search", "local_shell", "shell", "apply_patch", "computer_use_preview",

@@ -1,0 +1,146 @@
+"""Rules of the servers that accept Chat Completions requests and that users run themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from formatbridge.dialect import DialectRules
+from formatbridge.formats.dialects.common import (
+    IMAGES_AND_VIDEOS,
+    MAX_TOKENS,
+    OF_OPENAI,
+    WEB_SEARCH,
+    WHY_NO_CACHE_MARKS,
+    sources_of_fields,
+)
+
+_VLLM = "github.com/vllm-project/vllm vllm/entrypoints/openai/chat_completion/protocol.py, ChatCompletionRequest"
+_SGLANG = "github.com/sgl-project/sglang python/sglang/srt/entrypoints/openai/protocol.py, ChatCompletionRequest"
+_OLLAMA = "github.com/ollama/ollama openai/openai.go, ChatCompletionRequest"
+
+SELF_HOSTED: Mapping[str, DialectRules] = {
+    "litellm": DialectRules(
+        server="LiteLLM",
+        cache_marks="cache_control",
+        reasoning_control="thinking_or_effort",
+        sources=sources_of_fields({
+            "docs.litellm.ai/docs/completion/prompt_caching": "cache_marks",
+            "docs.litellm.ai/docs/reasoning_content": "reasoning_control",
+        }),
+    ),
+    "llamacpp": DialectRules(
+        server="llama.cpp",
+        cache_marks="none",
+        ignores=WEB_SEARCH,
+        reads=frozenset({"top_k"}),
+        has_custom_tools=False,
+        server_tools=frozenset(),
+        reasoning_control="enable_thinking_kwarg",
+        media=frozenset({"image_url", "image_data", "audio_data"}),
+        names=MAX_TOKENS,
+        accepts_developer_role=False,
+        accepts_legacy_functions=False,
+        accepts_allowed_tools=False,
+        sources=sources_of_fields({
+            "abetlen/llama-cpp-python llama_cpp/server/types.py, CreateChatCompletionRequest": "names",
+            "abetlen/llama-cpp-python llama_cpp/llama_types.py, ChatCompletionRequestMessage": "accepts_developer_role",
+            "abetlen/llama-cpp-python llama_cpp/llama_types.py, ChatCompletionToolChoiceOption": "accepts_allowed_tools",
+            WHY_NO_CACHE_MARKS: "cache_marks",
+            "github.com/ggml-org/llama.cpp tools/server/README.md": "accepts_legacy_functions ignores reads",
+            "github.com/ggml-org/llama.cpp common/chat.cpp, common_chat_tools_parse_oaicompat": "has_custom_tools server_tools",
+            "huggingface/pi-llama#2": "reasoning_control",
+            "ggml-org/llama.cpp#17700": "media",
+        }),
+    ),
+    "lmstudio": DialectRules(
+        server="LM Studio",
+        cache_marks="none",
+        names=MAX_TOKENS,
+        ignores=WEB_SEARCH,
+        reads=frozenset({"top_k"}),
+        has_custom_tools=False,
+        server_tools=frozenset(),
+        accepts_allowed_tools=False,
+        tool_modes=frozenset({"auto", "none", "required"}),
+        media=frozenset({"image_data"}),
+        output_formats=frozenset({"json_schema"}),
+        sources=sources_of_fields({
+            WHY_NO_CACHE_MARKS: "cache_marks",
+            "lmstudio.ai/docs/developer/openai-compat/chat-completions, Supported payload parameters": "names ignores reads",
+            "lmstudio.ai/docs/developer/openai-compat/tools": "has_custom_tools server_tools",
+            "lmstudio-ai/lmstudio-bug-tracker#670": "accepts_allowed_tools tool_modes",
+            "lmstudio-ai/lmstudio-bug-tracker#1120, can1357/oh-my-pi#11933": "media",
+            "lmstudio-ai/lmstudio-bug-tracker#189": "output_formats",
+        }),
+    ),
+    "ollama": DialectRules(
+        server="Ollama",
+        cache_marks="none",
+        names=MAX_TOKENS,
+        ignores=frozenset({"tool_choice", "logit_bias", "user", "n", "web_search_options"}),
+        has_custom_tools=False,
+        server_tools=frozenset(),
+        efforts=frozenset({"none", "low", "medium", "high", "max"}),
+        reasoning_history="reasoning",
+        media=frozenset({"image_data"}),
+        sources=sources_of_fields({
+            WHY_NO_CACHE_MARKS: "cache_marks",
+            _OLLAMA: "names ignores.web_search_options has_custom_tools server_tools efforts reasoning_history media",
+            "docs.ollama.com/api/openai-compatibility, Supported request fields": "ignores",
+        }),
+    ),
+    "sglang": DialectRules(
+        server="SGLang",
+        cache_marks="none",
+        ignores=WEB_SEARCH | OF_OPENAI | {"metadata", "prompt_cache_key", "service_tier", "store", "verbosity"},
+        reads=frozenset({"top_k"}),
+        accepts_developer_role=False,
+        accepts_legacy_functions=False,
+        has_custom_tools=False,
+        server_tools=frozenset(),
+        accepts_allowed_tools=False,
+        reasoning_control="kwarg_or_effort",
+        media=frozenset({"image_url", "image_data", "video_url", "video_data", "audio_url", "audio_data"}),
+        accepts_refusals=False,
+        accepts_nulls=False,
+        efforts=frozenset({"none", "minimal", "low", "medium", "high", "xhigh", "max"}),
+        sources=sources_of_fields({
+            WHY_NO_CACHE_MARKS: "cache_marks",
+            "sgl-project/sglang#40082": "accepts_developer_role",
+            f"docs.sglang.io/advanced_features/separate_reasoning; {_SGLANG}": (
+                "reasoning_control"
+            ),
+            _SGLANG: (
+                "accepts_legacy_functions ignores reads has_custom_tools server_tools "
+                "accepts_allowed_tools media accepts_refusals accepts_nulls efforts"
+            ),
+        }),
+    ),
+    "vllm": DialectRules(
+        server="vLLM",
+        cache_marks="none",
+        reads=frozenset({"top_k"}),
+        ignores=frozenset({
+            "store", "metadata", "service_tier", "verbosity", "prompt_cache_key", "web_search_options",
+        }) | OF_OPENAI,
+        accepts_developer_role=False,
+        accepts_legacy_functions=False,
+        has_custom_tools=False,
+        server_tools=frozenset(),
+        accepts_allowed_tools=False,
+        reasoning_control="kwarg_or_effort",
+        reasoning_history="reasoning",
+        media=IMAGES_AND_VIDEOS | {"audio_url", "audio_data"},
+        sources=sources_of_fields({
+            WHY_NO_CACHE_MARKS: "cache_marks",
+            _VLLM: "accepts_legacy_functions reads ignores has_custom_tools server_tools accepts_allowed_tools",
+            "vllm-project/vllm#42407, ogx-ai/ogx#6069": "accepts_developer_role",
+            "vllm-project/vllm#57774, langchain-ai/openwiki#63": "media",
+            "vllm-project/vllm#38488": "reasoning_history",
+            f"{_VLLM}; vllm-project/vllm#43401": (
+                "reasoning_control"
+            ),
+        }),
+    ),
+}  # fmt: skip
+"""Name of a dialect to its rules."""
