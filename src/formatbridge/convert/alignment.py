@@ -104,6 +104,8 @@ class _Others:
                     return False
                 for index, source in pairs:
                     sources[of_before[key][source]] = {of_raw[key][index]}
+        if self._is_tools:
+            self._link_invalid_names(sources)
         written = {index for indexes in targets for index in indexes}
         old = _grouped(self._before, (index for index, indexes in enumerate(sources) if indexes.isdisjoint(written)), self._label)
         new = _grouped(self._after, (index for index, indexes in enumerate(targets) if not indexes), self._label)
@@ -150,6 +152,17 @@ class _Others:
                 for index, source in zip(indexes, of_raw[label], strict=True):
                     targets[index] = {source}
                     self.new.discard(index)
+
+    def _link_invalid_names(self, sources: list[set[int]]) -> None:
+        """Link the caller's tools whose names the encoder changes for any server with those of their kind that have other names."""
+        known = {index for indexes in sources for index in indexes}
+        rest = [index for index in range(len(self._raw)) if index not in known]
+        renamed = [index for index, indexes in enumerate(sources) if not indexes]
+        if [_kind(self._raw[index], self._identity) for index in rest] == [
+            _kind(self._before[index], self._identity) for index in renamed
+        ]:
+            for index, source in zip(rest, renamed, strict=True):
+                sources[source] = {index}
 
     def _link_renamed(self, sources: list[set[int]], targets: list[set[int]]) -> None:
         """Link new tools with those of their kind that have no tool for the server: their names have changed."""
