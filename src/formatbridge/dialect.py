@@ -40,6 +40,13 @@ MediaSource = Literal[
 """A kind of media, and whether a request has its URL or its data; or any media by the id of an uploaded file."""
 FunctionField = Literal["parameters", "description"]
 """A field of a function."""
+NestedField = Literal[
+    "thinking/budget_tokens",
+    "tool_choice/disable_parallel_tool_use",
+    "messages/*/content/*/is_error",
+    "messages/*/content/*/citations",
+]
+"""A field of Messages below others, as keys with slashes; ``*`` is any item."""
 OutputFormat = Literal["json_schema", "json_object"]
 """A structured output format."""
 DocumentPart = Literal["file", "document_url", "file_url"]
@@ -62,6 +69,10 @@ class DialectRules:
     """Fields of a request that the server answers with an error. They are dropped."""
     rejects_nested: frozenset[str] = frozenset()
     """Other fields that the server answers with an error, as keys with slashes; ``*`` is any item: ``safetySettings/*/method``."""
+    ignores_nested: frozenset[NestedField] = frozenset()
+    """Fields of Messages below others that the server accepts without effect. A budget for reasoning becomes an effort."""
+    rejects_blocks: frozenset[str] = frozenset()
+    """Types of content blocks of Messages that the server does not read. A block that text can replace becomes this text."""
     ignores: frozenset[str] = frozenset()
     """Fields of a request that the server accepts without effect. They are dropped, so that the report mentions them."""
     reads: frozenset[str] = frozenset()
@@ -87,7 +98,11 @@ class DialectRules:
     accepts_empty_answers: bool = True
     """Whether an assistant message may have neither content nor tool calls; otherwise it is left out."""
     prefill_field: str | None = None
-    """The field of a final assistant message with which the server continues it, and without which the server rejects it."""
+    """The field of a final assistant message with which the server continues it."""
+    requires_prefill_field: bool = False
+    """Whether the server rejects a final assistant message without ``prefill_field``."""
+    prefill_excludes_reasoning: bool = False
+    """Whether the server continues a final assistant message only without reasoning."""
     has_custom_tools: bool | None = None
     """Whether the server has custom tools, which take free text; None: as the format."""
     has_namespaces: bool | None = None
@@ -135,6 +150,8 @@ class DialectRules:
     """How a request sets the amount of reasoning; None: as the format."""
     efforts: frozenset[str] | None = None
     """The efforts that the server accepts; another one becomes the nearest; None: as the format. ``default``: that of the model."""
+    replaced_efforts: Mapping[str, str] = field(default_factory=dict)
+    """Efforts to those that the server uses in their place, where this is not the nearest one."""
     reasoning_history: ReasoningHistory | None = None
     """How an assistant message repeats its reasoning; None: as the format."""
     output_formats: frozenset[OutputFormat] = _ALL_OUTPUTS
@@ -151,6 +168,8 @@ class DialectRules:
     """Whether ``logprobs`` is the number of alternatives, instead of a flag next to ``top_logprobs``."""
     media: frozenset[MediaSource] | None = None
     """The media that the server accepts in a request; None: as the format."""
+    audio_as_url: bool = False
+    """Whether the data of audio in Chat Completions are a URL, or a data URL; otherwise base64."""
     document_part: DocumentPart | None = None
     """The type of a part with a document; None: as the format."""
     accepts_unsigned_reasoning: bool = False

@@ -390,12 +390,16 @@ def test_a_document_of_images_only_becomes_its_title() -> None:
 
 
 def test_a_document_without_its_cache_mark_stays_a_document() -> None:
-    """DeepSeek reads no cache marks. The conversation was replaced, and the mark was still in it."""
+    """The server reads no cache marks. The conversation was replaced, and the mark was still in it."""
     mark = {"cache_control": {"type": "ephemeral"}}
     search = {"type": "search_result", "source": "https://example.com", "title": "Times", "content": [_text("At nine.", **mark)]}
     call = {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "f", "input": {}, "x_unknown": 1}]}
     result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": [search]}]}
-    converted = _convert({"max_tokens": 9, "messages": [{"role": "user", "content": "a"}, call, result]}, "messages", "deepseek")
+    rules = fb.DialectRules(server="own", cache_marks="none", accepts_later_instructions=False)
+    body = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "a"}, call, result]}
+    converted = fb.convert_request(
+        body, source="messages", target=fb.Target("messages", dialect=fb.Dialect("own", {"messages": rules}))
+    )
 
     assert converted.body["messages"][1] == call
     assert converted.body["messages"][2]["content"][0]["content"] == [search | {"content": [_text("At nine.")]}]

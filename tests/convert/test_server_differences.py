@@ -4,14 +4,67 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 import formatbridge as fb
 
 _USER: dict[str, Any] = {"role": "user", "content": "hi"}
 _NOW = {"type": "function", "function": {"name": "now"}}
+_TOOL = {"name": "now", "input_schema": {"type": "object", "properties": {}}}
 
 
 def _convert(body: dict[str, Any], source: fb.Format, target: fb.Format, dialect: str) -> fb.ConvertedRequest:
     return fb.convert_request({"model": "m", **body}, source=source, target=fb.Target(target, dialect=dialect))
+
+
+def _codes(converted: fb.ConvertedRequest) -> dict[str, str]:
+    return {loss.path: loss.code for loss in converted.losses}
+
+
+@pytest.mark.parametrize(
+    ("dialect", "target"), [("deepseek", "messages"), ("deepseek", "chat_completions"), ("groq", "chat_completions")]
+)
+def test_a_document_with_a_text_becomes_this_text_where_the_server_has_no_documents(dialect: str, target: fb.Format) -> None:
+    """The model can read the text, so the question is not lost with the document."""
+    source = {"type": "text", "media_type": "text/plain", "data": "Hello"}
+    document = {"type": "document", "title": "Notes", "source": source}
+    body = {"max_tokens": 9, "messages": [{"role": "user", "content": [document, {"type": "text", "text": "Sum up."}]}]}
+
+    converted = _convert(body, "messages", target, dialect)
+
+    assert [part["text"] for part in converted.body["messages"][0]["content"]] == ["Notes\nHello", "Sum up."]
+    assert _codes(converted) == {"/messages/0/content/0": "flattened"}
+
+
+@pytest.mark.parametrize("dialect", ["deepseek", "minimax"])
+def test_a_tier_that_the_server_ignores_is_dropped_and_not_changed(dialect: str) -> None:
+    """A report of another tier would be wrong, because the request has none."""
+    converted = _convert({"messages": [_USER], "service_tier": "priority"}, "chat_completions", "messages", dialect)
+
+    assert "service_tier" not in converted.body
+    assert [(loss.path, loss.kind, loss.code) for loss in converted.losses] == [("/service_tier", "dropped", "ignored_by_server")]
+
+
+@pytest.mark.parametrize(("effort", "expected"), [("minimal", "low"), ("medium", "high"), ("xhigh", "high"), ("max", "max")])
+@pytest.mark.parametrize("target", ["chat_completions"])
+def test_efforts_for_deepseek_are_those_that_its_server_uses(effort: str, expected: str, target: fb.Format) -> None:
+    """The server replaces the other ones without a message."""
+    converted = _convert({"messages": [_USER], "reasoning_effort": effort}, "chat_completions", target, "deepseek")
+
+    written = converted.body.get("reasoning_effort") or converted.body["output_config"]["effort"]
+    assert written == expected
+    assert [loss.path for loss in converted.losses] == ([] if effort == expected else ["/reasoning_effort"])
+
+
+@pytest.mark.parametrize("target", ["chat_completions", "responses"])
+def test_ollama_gets_no_tools_if_the_model_must_not_call_one(target: fb.Format) -> None:
+    """Its server ignores the tool choice, so the model would call a tool that it has (ollama/ollama#17921)."""
+    body = {"max_tokens": 99, "messages": [_USER], "tools": [_TOOL], "tool_choice": {"type": "none"}}
+
+    converted = _convert(body, "messages", target, "ollama")
+
+    assert converted.body.keys().isdisjoint({"tools", "tool_choice"})
+    assert [(loss.path, loss.code, loss.severity) for loss in converted.losses] == [("/tools/0", "excluded", "info")]
 
 
 def test_a_function_with_a_name_of_another_format_gets_the_fields_that_the_server_requires() -> None:
@@ -22,3 +75,91 @@ def test_a_function_with_a_name_of_another_format_gets_the_fields_that_the_serve
 
     assert [tool["function"]["name"] for tool in converted.body["tools"]] == ["a.b", "now"]
     assert [addition.path for addition in converted.additions] == ["/tools/0/function/parameters", "/tools/1/function/parameters"]
+
+
+@pytest.mark.parametrize("dialect", ["moonshot", "qwen"])
+def test_a_prefill_has_the_field_with_which_the_server_continues_it(dialect: str) -> None:
+    """A request of Messages continues a final answer; one of Chat Completions does not."""
+    messages = [_USER, {"role": "assistant", "content": "Hello, my"}]
+
+    prefill = _convert({"max_tokens": 9, "messages": messages}, "messages", "chat_completions", dialect)
+    answer = _convert({"messages": messages}, "chat_completions", "chat_completions", dialect)
+
+    assert prefill.body["messages"][-1] == {"role": "assistant", "content": "Hello, my", "partial": True}
+    assert [addition.path for addition in prefill.additions] == ["/messages/1/partial"]
+    assert (answer.body["messages"], list(answer.additions)) == (messages, [])
+
+
+def test_a_prefill_with_reasoning_is_no_prefill_for_qwen() -> None:
+    """Its server continues an answer only without reasoning."""
+    messages = [_USER, {"role": "assistant", "content": "Hello, my"}]
+    body = {"max_tokens": 9, "messages": messages, "thinking": {"type": "adaptive"}}
+
+    converted = _convert(body, "messages", "chat_completions", "qwen")
+
+    assert converted.body["messages"][-1] == messages[-1]
+    assert ("/messages/1", "prefill") in _codes(converted).items()
+
+
+def test_audio_for_qwen_is_a_data_url() -> None:
+    """Its server reads base64 as a URL and rejects it (AAswordman/Operit#601); what it accepts passes unchanged."""
+    part = {"type": "input_audio", "input_audio": {"data": "UklGRgAAAABXQVZF", "format": "wav"}}
+
+    converted = _convert({"messages": [{"role": "user", "content": [part]}]}, "chat_completions", "chat_completions", "qwen")
+    again = _convert(converted.body, "chat_completions", "chat_completions", "qwen")
+    other = _convert(converted.body, "chat_completions", "generate_content", "vertex")
+
+    assert converted.body["messages"][0]["content"][0]["input_audio"]["data"] == "data:audio/wav;base64,UklGRgAAAABXQVZF"
+    assert again.body == converted.body
+    assert other.body["contents"][0]["parts"][0]["inlineData"]["data"] == "UklGRgAAAABXQVZF"
+
+
+_CALL = {"id": "abcdefghi", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        [{"role": "assistant", "content": "Hello"}],
+        [
+            {"role": "assistant", "content": None, "tool_calls": [_CALL]},
+            {"role": "tool", "tool_call_id": "abcdefghi", "content": "r"},
+        ],
+    ],
+    ids=["answer", "result"],
+)
+def test_later_instructions_come_first_for_mistral(turns: list[dict[str, Any]]) -> None:
+    """Its server rejects a system message after an answer or a tool result."""
+    messages = [_USER, *turns, {"role": "system", "content": "Be brief."}, {"role": "assistant", "content": "Yes."}, _USER]
+
+    converted = _convert({"messages": messages}, "chat_completions", "chat_completions", "mistral")
+
+    system, *others = converted.body["messages"]
+    assert (system["role"], others) == ("system", [message for message in messages if message["role"] != "system"])
+    assert _codes(converted) == {f"/messages/{messages.index(system)}": "moved"}
+
+
+@pytest.mark.parametrize("dialect", ["deepseek", "huggingface", "llamacpp", "lmstudio", "moonshot", "ollama", "qwen", "zhipu"])
+@pytest.mark.parametrize(
+    "answer", [{"content": [{"type": "refusal", "refusal": "No."}]}, {"content": None, "refusal": "No."}], ids=["part", "field"]
+)
+def test_a_refusal_becomes_text_where_the_server_has_no_such_part(answer: dict[str, Any], dialect: str) -> None:
+    """Such a server rejects the conversation from the first refusal on. Functions of the time before tools rewrite every message."""
+    call = {"role": "assistant", "content": None, "function_call": {"name": "now", "arguments": "{}"}}
+    messages = [_USER, call, {"role": "function", "name": "now", "content": "12:00"}, {"role": "assistant", **answer}, _USER]
+    body = {"messages": messages, "functions": [_NOW["function"]]}
+
+    converted = _convert(body, "chat_completions", "chat_completions", dialect)
+
+    assert '"type": "refusal"' not in str(converted.body).replace("'", '"')
+
+
+def test_cerebras_gets_the_settings_that_its_server_accepts() -> None:
+    """Its documentation lists fewer unsupported fields than before; only ``logit_bias`` has no effect (pydantic/pydantic-ai#7653)."""
+    settings = {"frequency_penalty": 0.5, "parallel_tool_calls": False, "prompt_cache_key": "k", "service_tier": "flex"}
+    body = {"messages": [_USER], "tools": [_NOW], "logit_bias": {"1": 5}, **settings}
+
+    converted = _convert(body, "chat_completions", "chat_completions", "cerebras")
+
+    assert {key: converted.body.get(key) for key in settings} == settings
+    assert _codes(converted) == {"/logit_bias": "ignored_by_server"}

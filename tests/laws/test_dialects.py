@@ -159,13 +159,14 @@ RECORDED = {"zai": "zhipu", "alibaba": "qwen", "litellm_proxy": "litellm"}
 
 _RESPELLED = {
     ("deepseek", "thinking"),
+    ("deepseek", "reasoning_effort"),
     ("vertex", "contents"),
     ("mistral", "messages"),
     ("ollama", "messages"),
     ("openrouter", "messages"),
 }
-"""Fields that change although the server accepted them: an explicit default; ids, which other versions of the server reject; and reasoning,
-which moves to the documented field."""
+"""Fields that change although the server accepted them: an explicit default; an effort that the server replaces by another one; ids,
+which other versions of the server reject; and reasoning, which moves to the documented field."""
 
 
 def _dialect_samples(format: fb.Format) -> Iterator[tuple[Sample, str]]:
@@ -359,6 +360,7 @@ _FORCED: dict[str, Any] = {
         ("deepseek", "chat_completions", "thinking", {"type": "disabled"}),
         ("deepseek", "messages", "thinking", {"type": "disabled"}),
         ("qwen", "chat_completions", "enable_thinking", False),
+        ("moonshot", "chat_completions", "thinking", {"type": "disabled"}),
     ],
 )
 def test_a_forced_call_turns_reasoning_off(name: str, format: Any, field: str, off: Any) -> None:

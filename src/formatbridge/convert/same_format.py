@@ -201,7 +201,7 @@ class _Adaptation:
         return encode_request_for(request, self._format_of_server, losses, self._options, self._facts)[0]
 
     def _nested_fields(self, losses: Ledger) -> list[str]:
-        """Return the pointers of fields below others that the server rejects; note them."""
+        """Return the pointers of fields below others that the server rejects, which are noted, or ignores without any effect."""
         patterns = self._rules.rejects_nested if self._rules is not None else ()
         pointers = [
             pointer for pattern in sorted(patterns) for pointer in _matches(self._raw, pattern.split("/"), "", self._format)
@@ -211,7 +211,9 @@ class _Adaptation:
             if any(loss.code in _OF_TARGET and loss.path.startswith(f"{pointer}/") for loss in self._noted.losses):
                 continue  # each of its items is in the report
             losses.dropped_at(pointer, "rejected_by_server")
-        return pointers
+        ignored = self._rules.ignores_nested if self._rules is not None else ()
+        neutral = [pointer for pattern in ignored for pointer in _matches(self._raw, pattern.split("/"), "", self._format)]
+        return pointers + [pointer for pointer in neutral if resolve(self._raw, pointer)[1] is False]
 
     def _empty_messages(self, losses: Ledger) -> list[str]:
         """Return the pointers of empty messages that the encoder does not write, at places where the server rejects them; note them."""

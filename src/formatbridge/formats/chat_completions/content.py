@@ -243,11 +243,16 @@ def _decode_audio(raw: JsonObject, src: str) -> ir.Part:
         media.cache, media.extra = decode_cache(raw, src), _unknown_fields(raw)
         return as_stored_file(media)
     format = audio.get("format")
+    data = audio.get("data")
+    # Qwen's servers take a URL or a data URL (AAswordman/Operit#601).
+    is_url = data is not None and is_address(data)
+    inline = read_data_url(data) if data is not None and not is_url else None
     return ir.Media(
         kind="audio",
         # ``format`` is the name of an encoding. For MP3 alone, the media type has another name (RFC 3003).
         mime={"mp3": "audio/mpeg", None: None}.get(format, f"audio/{format}"),
-        data=audio.get("data"),
+        data=None if is_url else inline[1] if inline else data,
+        url=data if is_url else None,
         cache=decode_cache(raw, src),
         src=src,
         extra=merge_extra(_unknown_fields(raw), read_extra(audio, frozenset({"data", "format"}), "input_audio/")),
@@ -256,6 +261,9 @@ def _decode_audio(raw: JsonObject, src: str) -> ir.Part:
 
 def _encode_audio(part: ir.Media, losses: Ledger) -> JsonObject | None:
     format = _AUDIO_FORMATS.get(encode_mime(part, losses) or "")
+    if losses.dialect is not None and losses.dialect.audio_as_url and part.file_id is None:
+        url = part.url if part.url is not None else write_data_url(part.mime or "", part.data or "")
+        return {"type": "input_audio", "input_audio": {"data": url} | ({"format": format} if format else {})}
     if format is None or part.data is None:
         losses.dropped(part, code="unsupported_media", severity="impossible")
         return None

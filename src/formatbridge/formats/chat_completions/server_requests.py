@@ -15,6 +15,8 @@ from formatbridge.formats.chat_completions.content import decode_content, decode
 from formatbridge.formats.chat_completions.reasoning import LIST_FIELDS, REASONING_FIELDS, TEXT_FIELDS, decode_reasoning
 from formatbridge.formats.chat_completions.reasoning_control import CONFIG_FIELDS, control_of, with_settings_of_server
 from formatbridge.formats.format import ServerRequests
+from formatbridge.formats.shared.settings import is_reasoning_off
+from formatbridge.formats.shared.turns import note_prefill
 from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import FieldPaths, Ledger
@@ -143,12 +145,22 @@ def _values_of(message: JsonObject, field: str) -> list[tuple[str, Any]]:
 # Turns.
 
 
-def _with_prefill_field(messages: list[JsonObject], field: str, rules: DialectRules, losses: Ledger) -> list[JsonObject]:
+def _with_prefill_field(
+    messages: list[JsonObject], field: str, request: ir.Request, rules: DialectRules, losses: Ledger
+) -> list[JsonObject]:
     """Return messages with a field in a final assistant message, unless it ends with tool calls, which no server continues."""
     last = messages[-1]
-    if last.get("role") != "assistant" or last.get("tool_calls"):
+    if (
+        last.get("role") != "assistant"
+        or last.get("tool_calls")
+        or not (rules.requires_prefill_field or request.continues_last_turn)
+    ):
         return messages
-    why = f"{rules.server} requires it in a final assistant message"
+    reasoning = request.reasoning
+    if rules.prefill_excludes_reasoning and reasoning is not None and not is_reasoning_off(reasoning):
+        note_prefill(request, losses)
+        return messages
+    why = f"{rules.server} {'requires' if rules.requires_prefill_field else 'reads'} it in a final assistant message"
     return [*messages[:-1], last | {field: losses.added(f"/messages/{len(messages) - 1}/{field}", True, why)}]
 
 
@@ -299,7 +311,7 @@ class _ServerRequests(ServerRequests):
             if not rules.accepts_empty_answers:  # without reasoning a message may only look empty
                 body = body | {"messages": _without_empty_answers(body["messages"], losses)}
         if rules.prefill_field is not None and body["messages"]:
-            body = body | {"messages": _with_prefill_field(body["messages"], rules.prefill_field, rules, losses)}
+            body = body | {"messages": _with_prefill_field(body["messages"], rules.prefill_field, request, rules, losses)}
         return body | {"messages": _joined_turns(body["messages"], losses)} if rules.requires_alternating_turns else body
 
     def with_reasoning_settings(

@@ -56,10 +56,10 @@ HOSTED: Mapping[str, DialectRules] = {
         server="Cerebras",
         cache_marks="none",
         rejects=frozenset({
-            "frequency_penalty", "presence_penalty", "logit_bias", "parallel_tool_calls", "service_tier",
-            "reasoning", "enable_thinking", "chat_template_kwargs", "web_search_options", "store", "prompt_cache_key", "verbosity",
-            "metadata",
-        }) | OF_OPENAI,
+            "reasoning", "enable_thinking", "chat_template_kwargs", "web_search_options", "store", "verbosity", "metadata",
+        }) | (OF_OPENAI - {"prediction"}),
+        ignores=frozenset({"logit_bias"}),
+        tiers=frozenset({"auto", "default", "flex", "priority"}),
         accepts_developer_role=False,
         accepts_legacy_functions=False,
         has_custom_tools=False,
@@ -73,12 +73,13 @@ HOSTED: Mapping[str, DialectRules] = {
         sources=sources_of_fields({
             "github.com/Cerebras/cerebras-cloud-sdk-python, types/chat/completion_create_params.py": (
                 "accepts_legacy_functions rejects.metadata rejects.audio accepts_allowed_tools "
-                "accepts_refusals media rejects.prompt_cache_key "
+                "accepts_refusals media rejects "
                 "rejects.verbosity rejects.web_search_options has_custom_tools server_tools efforts"
             ),
             WHY_NO_CACHE_MARKS: "cache_marks",
             "QwenLM/qwen-code#11045": "rejects_in_messages rejects.reasoning rejects.enable_thinking",
-            "inference-docs.cerebras.ai/resources/openai, Currently Unsupported OpenAI Features": "rejects",
+            "pydantic/pydantic-ai#7653": "ignores",
+            "inference-docs.cerebras.ai/capabilities/service-tiers; pydantic/pydantic-ai#7653": "tiers",
             "huggingface/speech-to-speech#323": "rejects.chat_template_kwargs",
             "Gitlawb/openclaude#740": "rejects.store",
             "inference-docs.cerebras.ai/resources/openai, Developer role": "accepts_developer_role",
@@ -101,6 +102,9 @@ HOSTED: Mapping[str, DialectRules] = {
         reasoning_control="thinking_and_effort",
         reasoning_history="required",
         media=IMAGES,
+        accepts_refusals=False,
+        efforts=frozenset({"none", "low", "high", "max"}),
+        replaced_efforts={"medium": "high", "xhigh": "high"},
         output_formats=frozenset({"json_object"}),
         sources=sources_of_fields({
             "api-docs.deepseek.com/api/create-chat-completion, messages": "accepts_legacy_functions",
@@ -109,9 +113,9 @@ HOSTED: Mapping[str, DialectRules] = {
             "api-docs.deepseek.com/api/create-chat-completion; docs.rs/ds-api, raw/request/chat_completion.rs": "ignores",
             "earendil-works/pi#1048": "accepts_developer_role",
             "deepseek-ai/DeepSeek-V3#1376": "forced_call_excludes_reasoning",
-            "api-docs.deepseek.com/guides/thinking_mode": "reasoning_control",
+            "api-docs.deepseek.com/guides/thinking_mode": "reasoning_control efforts replaced_efforts",
             "api-docs.deepseek.com/guides/thinking_mode, Tool Calls; anomalyco/opencode#24722": "reasoning_history",
-            "api-docs.deepseek.com/guides/vision": "media",
+            "api-docs.deepseek.com/guides/vision": "media accepts_refusals",
             "llm-exe/llm-exe#662": "output_formats",
         }),
     ),
@@ -122,7 +126,7 @@ HOSTED: Mapping[str, DialectRules] = {
         has_custom_tools=False,
         server_tools=frozenset(),
         reasoning_control="thinking_or_effort",
-        efforts=frozenset({"none", "low", "medium", "high"}),
+        efforts=frozenset({"none", "low", "medium", "high", "xhigh", "max"}),
         media=IMAGES_AND_VIDEOS,
         ignores=WEB_SEARCH | OF_OPENAI | {"store", "verbosity"},
         accepts_allowed_tools=False,
@@ -130,9 +134,10 @@ HOSTED: Mapping[str, DialectRules] = {
         tiers=frozenset({"auto", "default", "flex", "priority"}),
         sources=sources_of_fields({
             "pypi.org/project/fireworks-ai, types/chat/completion_create_params.py": (
-                "accepts_refusals ignores accepts_allowed_tools tiers reads has_custom_tools server_tools reasoning_control efforts media"
+                "accepts_refusals ignores accepts_allowed_tools tiers reads has_custom_tools server_tools reasoning_control media"
             ),
             WHY_NO_CACHE_MARKS: "cache_marks",
+            "docs.fireworks.ai/guides/reasoning, anomalyco/models.dev#6237": "efforts",
         }),
     ),
     "groq": DialectRules(
@@ -179,10 +184,11 @@ HOSTED: Mapping[str, DialectRules] = {
         server_tools=frozenset(),
         most_stops=4,
         media=IMAGES,
+        accepts_refusals=False,
         sources=sources_of_fields({
             WHY_NO_CACHE_MARKS: "cache_marks",
             "github.com/huggingface/huggingface_hub src/huggingface_hub/inference/_generated/types/chat_completion.py": (
-                "names ignores has_custom_tools server_tools most_stops media"
+                "names ignores has_custom_tools server_tools most_stops media accepts_refusals"
             ),
         }),
     ),
@@ -232,9 +238,11 @@ HOSTED: Mapping[str, DialectRules] = {
         server_tools=frozenset(),
         accepts_allowed_tools=False,
         required_word="any",
+        accepts_later_instructions=False,
         accepts_user_after_result=False,
         accepts_empty_answers=False,
         prefill_field="prefix",
+        requires_prefill_field=True,
         call_id_length=9,
         reasoning_history="thinking_part",
         accepts_refusals=False,
@@ -261,9 +269,11 @@ HOSTED: Mapping[str, DialectRules] = {
             "github.com/mistralai/client-python, Tool": "has_custom_tools server_tools",
             "github.com/mistralai/client-python, ToolChoice": "accepts_allowed_tools",
             "kyaukyuai/gpt-all-star#670": "required_word",
+            "MODSetter/SurfSense#287, swarmauri/swarmauri-sdk#162; "
+            "github.com/mistralai/mistral-common, _validate_message_order": "accepts_later_instructions",
             "datapizza-labs/datapizza-ai#98, mistralai/mistral-vibe#578": "accepts_user_after_result",
             "OpenHands/OpenHands#8685, solbrowse/extension#16": "accepts_empty_answers",
-            "github.com/mistralai/client-python, AssistantMessage; langchain-ai/langchain#28846": "prefill_field",
+            "github.com/mistralai/client-python, AssistantMessage; langchain-ai/langchain#28846": "prefill_field requires_prefill_field",
             "langchain-ai/langchain#24668": "call_id_length",
             "github.com/mistralai/client-python, ThinkChunk": "reasoning_history",
             "github.com/mistralai/client-python, AssistantMessage": "accepts_refusals",
@@ -281,10 +291,12 @@ HOSTED: Mapping[str, DialectRules] = {
         accepts_strict=False,
         requires_letter_first=True,
         accepts_allowed_tools=False,
-        tool_modes=frozenset({"auto", "none"}),
+        forced_call_excludes_reasoning=True,
+        prefill_field="partial",
         reasoning_control="thinking_type_or_effort",
         reasoning_history="required",
         media=frozenset({"image_data", "video_data"}),
+        accepts_refusals=False,
         sources=sources_of_fields({
             "platform.kimi.ai/docs/api/chat, messages": "accepts_legacy_functions",
             WHY_NO_CACHE_MARKS: "cache_marks",
@@ -293,10 +305,11 @@ HOSTED: Mapping[str, DialectRules] = {
             "platform.moonshot.cn/docs/guide/use-web-search, builtin_function": "has_custom_tools server_tools",
             "MoonshotAI/kimi-cli#1773, #2531": "requires_letter_first",
             "can1357/oh-my-pi#827": "accepts_allowed_tools",
-            "can1357/oh-my-pi#827, UKGovernmentBEIS/inspect_ai#5152": "tool_modes",
+            "can1357/oh-my-pi#1077, can1357/oh-my-pi#1078": "forced_call_excludes_reasoning",
+            "platform.moonshot.cn/docs/api/partial": "prefill_field",
             "HKUDS/nanobot#3939": "reasoning_control",
             "continuedev/continue#11600": "reasoning_history",
-            "platform.kimi.ai/docs/api/chat": "media",
+            "platform.kimi.ai/docs/api/chat": "media accepts_refusals",
         }),
     ),
     "openrouter": DialectRules(
@@ -362,7 +375,11 @@ HOSTED: Mapping[str, DialectRules] = {
         accepts_allowed_tools=False,
         forced_call_excludes_reasoning=True,
         reasoning_control="enable_thinking",
-        media=IMAGES_AND_VIDEOS,
+        media=IMAGES_AND_VIDEOS | {"audio_url", "audio_data"},
+        audio_as_url=True,
+        accepts_refusals=False,
+        prefill_field="partial",
+        prefill_excludes_reasoning=True,
         ranges={"temperature": (0, 1.99)},
         sources=sources_of_fields({
             "docs.qwencloud.com/api-reference/chat/openai-chat, messages": "accepts_legacy_functions",
@@ -377,7 +394,10 @@ HOSTED: Mapping[str, DialectRules] = {
             "docs.qwencloud.com/api-reference/chat/openai-chat, tool_choice": "accepts_allowed_tools",
             "QwenLM/qwen-code#7659, cloudwego/eino#994": "forced_call_excludes_reasoning",
             "help.aliyun.com/en/model-studio/deep-thinking": "reasoning_control",
-            "QwenLM/qwen-code#1888": "media",
+            "QwenLM/qwen-code#1888": "media accepts_refusals",
+            "QwenLM/Qwen2.5-Omni#28": "media.audio_url",
+            "AAswordman/Operit#601, pydantic/pydantic-ai#3596": "audio_as_url media.audio_data",
+            "alibabacloud.com/help/en/model-studio/partial-mode": "prefill_field prefill_excludes_reasoning",
         }),
     ),
     "together": DialectRules(
@@ -424,9 +444,11 @@ HOSTED: Mapping[str, DialectRules] = {
         has_custom_tools=False,
         server_tools=frozenset({"live_search", "web_search"}),
         media=IMAGES,
+        efforts=frozenset({"none", "low", "medium", "high", "xhigh"}),
         sources=sources_of_fields({
             WHY_NO_CACHE_MARKS: "cache_marks",
-            "docs.x.ai/docs/guides/reasoning": "rejects",
+            "docs.x.ai/docs/guides/reasoning; langchain-ai/langchain#38335, miaoxworld/NativeTavern#83": "rejects",
+            "docs.x.ai/developers/model-capabilities/text/reasoning; chenyme/grok2api#901": "efforts",
             _PI_AGENT: "ignores accepts_developer_role",
             "docs.rs/xai-openapi src/tools.rs, Tool": "has_custom_tools server_tools",
             "hexdocs.pm/req_llm/xai.html": "media",
@@ -450,6 +472,7 @@ HOSTED: Mapping[str, DialectRules] = {
         ranges={"temperature": (0, 1)},
         media=IMAGES_AND_VIDEOS | {"document_url"},
         document_part="file_url",
+        accepts_refusals=False,
         reasoning_control="thinking_and_effort",
         output_formats=frozenset({"json_object"}),
         sources=sources_of_fields({
@@ -459,7 +482,7 @@ HOSTED: Mapping[str, DialectRules] = {
                 "most_stops output_formats"
             ),
             "theopenco/llmgateway#3268": "ranges",
-            "zai-org/GLM-V#200": "media document_part",
+            "zai-org/GLM-V#200": "media document_part accepts_refusals",
             _ZAI: "rejects ignores",
             "java.agentscope.io/v2/en/integration/model/glm": "rejects_in_messages accepts_strict",
             "mcowger/plexus#77": "accepts_developer_role",

@@ -94,6 +94,7 @@ RESPONSES: Mapping[str, DialectRules] = {
         tool_types=dict.fromkeys(("web_search_preview", "web_search_preview_2025_03_11", "web_search_2025_08_26"), "web_search"),
         rejects_in_tools=frozenset({"external_web_access"}),
         cache_marks="none",
+        efforts=frozenset({"none", "low", "medium", "high", "xhigh"}),
         sources=sources_of_fields(
             {
                 "reference.langchain.com, XAIResponsesCreateParams": "cache_marks ignores",
@@ -101,6 +102,7 @@ RESPONSES: Mapping[str, DialectRules] = {
                 "james-6-23/codex2api#516": "has_custom_tools",
                 "maximhq/bifrost#5428": "has_namespaces has_tool_search server_tools tool_types",
                 "NOirBRight/CodexHub#517": "rejects_in_tools",
+                "docs.x.ai/developers/model-capabilities/text/reasoning; chenyme/grok2api#901": "efforts",
             }
         ),
     ),

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import base64
-import re
 from collections.abc import Callable, Container
 from dataclasses import replace
 from typing import Literal, assert_never
@@ -15,7 +14,7 @@ from formatbridge import ir
 from formatbridge.formats.messages.citations import decode_citations
 from formatbridge.formats.messages.holds import drop_unheld
 from formatbridge.formats.shared.held_fields import drop_field
-from formatbridge.formats.shared.media import PDF, as_stored_file
+from formatbridge.formats.shared.media import PDF, as_stored_file, read_text_data
 from formatbridge.formats.shared.parts import encode_mime, encode_opaque, known_mime
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
@@ -36,9 +35,6 @@ _MARK = frozenset({"type", "ttl"})
 # Source: the official SDK, ``Base64ImageSource.media_type``. ``image/jpg`` is a frequent invalid name.
 _IMAGES = {kind: kind for kind in ("image/jpeg", "image/png", "image/gif", "image/webp")} | {"image/jpg": "image/jpeg"}
 """Media types of images to those that the server accepts."""
-_CHARSET = re.compile(r';\s*charset\s*=\s*"?([^";\s]*)', re.IGNORECASE)
-_ENCODINGS = {"": "utf-8", "utf-8": "utf-8", "utf8": "utf-8", "us-ascii": "utf-8", "iso-8859-1": "latin-1"}
-"""Charset of a text to Python encoding. Without a charset a text is UTF-8, which includes us-ascii."""
 # Source: the official SDK, ``CacheControlEphemeral.ttl``: 5m or 1h. Of the longer ones of OpenAI, 1h is the nearest.
 _TTLS = {None: None, "5m": "5m", "1h": "1h", "30m": "1h", "12h": "1h"}
 """Cache durations of all formats to those of this format. Any other becomes ``1h``."""
@@ -320,22 +316,12 @@ def _encode_document_source(part: ir.Media, losses: Ledger) -> JsonObject | None
         return {"type": "base64", "media_type": PDF, "data": data}
     if not mime.startswith("text/"):
         return None
-    text = _read_text(data, part.mime or "")
+    text = read_text_data(data, part.mime or "")
     if text is None:
         return None
     if part.mime != "text/plain":
         losses.changed(part, "mime", "text/plain", severity="info")
     return {"type": "text", "media_type": "text/plain", "data": text}
-
-
-def _read_text(data: str, mime: str) -> str | None:
-    """Decode base64 data to text by the charset of its media type; None if it is no text, or the charset is unknown."""
-    declared = _CHARSET.search(mime)
-    encoding = _ENCODINGS.get(declared[1].lower() if declared else "")
-    try:
-        return base64.b64decode(data, validate=True).decode(encoding) if encoding else None
-    except ValueError:  # no base64, or no text
-        return None
 
 
 def _decode_search_result(raw: JsonObject, src: str) -> ir.Part:

@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from formatbridge import ir
 from formatbridge.formats.messages.holds import drop_unheld, drop_unheld_in_answer
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.reasoning_tokens import decode_token, drop_unsigned, encode_token, keeps_id
-from formatbridge.formats.shared.settings import drop_reasoning_settings, is_reasoning_off
+from formatbridge.formats.shared.settings import drop_reasoning_settings, effort_for_server, effort_of_budget, is_reasoning_off
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
@@ -148,6 +150,8 @@ def encode_reasoning_config(config: ir.ReasoningConfig, limit: int, rejects_thin
     if rejects_thinking:
         drop_reasoning_settings(config, losses)
         return {}
+    if _ignores_budgets(losses):
+        config = _without_budget(config, losses)
     effort = encode_effort(config, losses)
     thinking = _encode_budget(config, limit, losses) or _encode_mode(config, effort, losses)
     if thinking is not None and config.visibility is not None and thinking["type"] in ("enabled", "adaptive"):
@@ -167,7 +171,24 @@ def encode_effort(node: ir.ReasoningConfig | ir.Message, losses: Ledger) -> str 
     if effort is not None and effort not in EFFORTS:
         losses.dropped(node, "effort")
         return None
-    return effort
+    accepted = effort_for_server(effort, losses) if effort is not None else None
+    return effort if accepted in (None, effort) else str(losses.changed(node, "effort", accepted, "unsupported_by_server"))
+
+
+def _ignores_budgets(losses: Ledger) -> bool:
+    return losses.dialect is not None and "thinking/budget_tokens" in losses.dialect.ignores_nested
+
+
+def _without_budget(config: ir.ReasoningConfig, losses: Ledger) -> ir.ReasoningConfig:
+    """Replace a budget that the server ignores by an effort."""
+    if config.budget is None:
+        return config
+    if config.effort is not None:
+        losses.dropped(config, "budget", "ignored_by_server")
+        return replace(config, budget=None)
+    effort = effort_for_server(effort_of_budget(config.budget), losses)
+    losses.changed(config, "budget", effort, "ignored_by_server")
+    return replace(config, budget=None, effort=effort, mode=config.mode or "on")
 
 
 def _encode_budget(config: ir.ReasoningConfig, limit: int, losses: Ledger) -> JsonObject | None:
@@ -190,6 +211,8 @@ def _encode_budget(config: ir.ReasoningConfig, limit: int, losses: Ledger) -> Js
 def _encode_mode(config: ir.ReasoningConfig, effort: str | None, losses: Ledger) -> JsonObject | None:
     if config.mode == "between_tools":
         return {"type": "between_tools"}
+    if config.mode == "on" and _ignores_budgets(losses):
+        return {"type": "enabled"}
     if config.mode == "adaptive" or effort is not None or (config.mode == "on" and config.budget is None):
         return {"type": "adaptive"}
     if config.visibility in (None, "hide") or config.budget is not None:

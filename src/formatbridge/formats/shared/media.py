@@ -6,6 +6,7 @@ No URL is fetched. Media is decoded in three cases only: the first bytes of medi
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Mapping
 from urllib.parse import unquote_to_bytes
 
@@ -31,6 +32,10 @@ _CONTAINED = {b"WEBP": "image/webp", b"WAVE": "audio/wav"}  # after RIFF and the
 _FAMILIES: Mapping[str, ir.MediaKind] = {"image": "image", "audio": "audio", "video": "video"}
 _SNIFFED = 16  # characters of base64: twelve bytes
 
+_CHARSET = re.compile(r';\s*charset\s*=\s*"?([^";\s]*)', re.IGNORECASE)
+_ENCODINGS = {"": "utf-8", "utf-8": "utf-8", "utf8": "utf-8", "us-ascii": "utf-8", "iso-8859-1": "latin-1"}
+"""Charset of a text to Python encoding. Without a charset a text is UTF-8, which includes us-ascii."""
+
 
 def sniff_mime(data: str) -> str | None:
     """Return the media type of base64 data by their first bytes; None if it is unknown."""
@@ -46,6 +51,23 @@ def sniff_mime(data: str) -> str | None:
 def read_file_data(text: str, name: str | None) -> tuple[str | None, str]:
     """Read the bytes of a file, a data URL or base64. Return its media type by its name or its first bytes, else None, and the data."""
     return read_data_url(text) or (guess_mime(name or "") or sniff_mime(text), text)
+
+
+def read_text_data(data: str, mime: str) -> str | None:
+    """Decode base64 data to text by the charset of its media type; None if it is no text, or the charset is unknown."""
+    declared = _CHARSET.search(mime)
+    encoding = _ENCODINGS.get(declared[1].lower() if declared else "")
+    try:
+        return base64.b64decode(data, validate=True).decode(encoding) if encoding else None
+    except ValueError:  # no base64, or no text
+        return None
+
+
+def known_text(part: ir.Media) -> str | None:
+    """Return the text of a document with data of a textual type; None for other media, and without text."""
+    if part.kind != "document" or part.data is None or not (part.mime or "").startswith("text/"):
+        return None
+    return read_text_data(part.data, part.mime or "") or None
 
 
 def read_data_url(url: str) -> tuple[str, str] | None:

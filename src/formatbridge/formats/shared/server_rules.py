@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from hashlib import sha256
-from typing import Any
+from typing import Any, get_args
 
 from formatbridge import ir
-from formatbridge.dialect import DialectRules, MediaSource
+from formatbridge.dialect import DialectRules, MediaSource, NestedField
 from formatbridge.formats.format import FormatSpec
+from formatbridge.formats.shared.media import known_text
 from formatbridge.formats.shared.parts import encode_opaque, is_list_item, is_same_list
 from formatbridge.formats.shared.settings import clamp
 from formatbridge.formats.shared.tool_selection import added_tools, note_moved
@@ -26,6 +27,9 @@ _REJECTED, _IGNORED, _UNSUPPORTED, _LIMIT = "rejected_by_server", "ignored_by_se
 
 _CACHED_ALSO = frozenset({"FunctionTool.cache", "CustomTool.cache", "ToolResult.cache"})
 """Nodes whose cache marks servers read that accept ``cache_control``, besides those of parts."""
+_FAST = frozenset({"fast", "ultrafast"})
+"""Tiers that are the field ``speed`` of Messages."""
+_NESTED: frozenset[str] = frozenset(get_args(NestedField))
 _TOOL_FIELDS = {"mcp": "mcp_servers", "web_search": "web_search_options"}
 """Families of server tools to the field of a body that has them instead of the list of tools."""
 _ANY_OBJECT = {"type": "object"}
@@ -72,13 +76,13 @@ def _adapt_settings(request: ir.Request, spec: FormatSpec, rules: DialectRules, 
     """Leave out the settings that the server rejects or ignores, and stop sequences beyond its limit; move numbers into their ranges."""
     settings: dict[str, Any] = dict(request.settings)
     for name, value in request.settings.items():
-        field = _field_of(name, spec)
-        if not rules.omits(field, value):
+        field = _field_of(name, value, spec)
+        if not rules.omits(field, value) and field not in rules.ignores_nested:
             continue
         del settings[name]
         rule = rule_of_setting(name)
         if not rule.is_neutral(value):
-            losses.dropped(request, name, _code_of(field, rules), severity=rule.severity)
+            losses.dropped(request, _name_of_field(name, value, request), _code_of(field, rules), severity=rule.severity)
     stop = settings.get("stop")
     if stop and rules.most_stops is not None and len(stop) > rules.most_stops:
         settings["stop"] = losses.changed(request, "stop", stop[: rules.most_stops], _LIMIT)
@@ -88,10 +92,19 @@ def _adapt_settings(request: ir.Request, spec: FormatSpec, rules: DialectRules, 
     return replace(request, settings=settings) if settings != request.settings else request  # type: ignore[arg-type]  # the same keys
 
 
-def _field_of(name: str, spec: FormatSpec) -> str:
-    """Return the field of a body, at its top, with a setting."""
-    field_path = spec.settings.wire.get(name) or spec.field_paths.places.get(f"Request.{name}", (name,))[0]
-    return field_path.partition("/")[0]
+def _field_of(name: str, value: object, spec: FormatSpec) -> str:
+    """Return the field of a body with a setting: one at its top, or a member of an object that some servers ignore."""
+    places = spec.field_paths.places.get(f"Request.{name}", (name,))
+    # Messages has the fast tier in a separate field.
+    is_other = name == "tier" and value not in _FAST
+    place = spec.settings.wire.get(name) or (places[-1] if is_other else places[0])
+    return place if place in _NESTED else place.partition("/")[0]
+
+
+def _name_of_field(name: str, value: object, request: ir.Request) -> str:
+    """Return the canonical name for the field of the source with a setting. Messages has two fields with a tier."""
+    is_second = name == "tier" and request.format == "messages" and value not in _FAST
+    return "additional_tier" if is_second else name
 
 
 def _without_unread_objects(request: ir.Request, rules: DialectRules, losses: Ledger) -> ir.Request:
@@ -102,6 +115,8 @@ def _without_unread_objects(request: ir.Request, rules: DialectRules, losses: Le
         request = replace(request, audio=None)
     choice = request.tool_choice
     if choice is not None and "tool_choice" in unread:
+        if choice.mode == "none" and request.tools:  # the model would call a tool that it has
+            return _without_tools(request, "excluded", "info", losses)
         if choice.mode != "auto":
             losses.dropped(choice, code=_code_of("tool_choice", rules))
         elif choice.extra:
@@ -145,6 +160,8 @@ def _adapt_messages(request: ir.Request, rules: DialectRules, losses: Ledger) ->
         or rules.call_id_length is not None
         or rules.server_tools is not None
         or not rules.accepts_generated_images
+        or rules.ignores_nested
+        or rules.rejects_blocks
     ):
         messages = [_adapt_parts(message, rules, losses) for message in messages]
     return request if is_same_list(messages, request.messages) else replace(request, messages=messages)
@@ -217,6 +234,12 @@ def _adapt_part(part: ir.Part, rules: DialectRules, losses: Ledger, *, severity:
     if isinstance(adapted, ir.ToolResult) and adapted.content:
         content = [inner for each in adapted.content if (inner := _adapt_part(each, rules, losses, severity="lossy")) is not None]
         adapted = adapted if is_same_list(content, adapted.content) else replace(adapted, content=content)
+    if isinstance(adapted, ir.ToolResult) and adapted.is_error and "messages/*/content/*/is_error" in rules.ignores_nested:
+        losses.dropped(adapted, "is_error", _IGNORED)
+        adapted = replace(adapted, is_error=None)
+    if isinstance(adapted, ir.Text) and adapted.citations and "messages/*/content/*/citations" in rules.ignores_nested:
+        losses.dropped(adapted, "citations", _IGNORED)
+        adapted = replace(adapted, citations=None)
     if rules.cache_marks == "none" and not isinstance(adapted, ir.Reasoning | ir.Refusal) and adapted.cache is not None:
         losses.dropped(adapted.cache, code=_UNSUPPORTED, severity="info")
         if isinstance(adapted, ir.Opaque):
@@ -236,7 +259,7 @@ def _adapt_kind(part: ir.Part, rules: DialectRules, losses: Ledger, severity: Se
     """Return a part of a kind that the server reads: the part, or a text in its place; None if it has none."""
     match part:
         case ir.Reasoning():
-            is_read = rules.reasoning_history != "none" or not part.text
+            is_read = _reads_reasoning(part, rules)
         case ir.Refusal():
             if not rules.accepts_refusals:
                 losses.changed(part, "", part.text, "flattened")
@@ -244,17 +267,59 @@ def _adapt_kind(part: ir.Part, rules: DialectRules, losses: Ledger, severity: Se
             return part
         case ir.Hosted():
             is_read = rules.server_tools is None or part.family in rules.server_tools
-        case ir.Opaque() if is_list_item(part):
-            is_read = rules.accepts_item(part.label)
-        case ir.Opaque(label="document", text=str()) if not _reads_documents(rules):
-            return encode_opaque(part, losses)
+        case ir.Opaque():
+            return _adapt_opaque(part, rules, losses)
         case ir.Media():
-            is_read = rules.media is None or _is_read(part, rules.media)
+            return _adapt_media(part, rules, losses, severity)
         case _:
             return part
     if not is_read:
-        losses.dropped(part, code=_UNSUPPORTED, severity=severity if isinstance(part, ir.Media) else "lossy")
+        losses.dropped(part, code=_UNSUPPORTED, severity="lossy")
     return part if is_read else None
+
+
+def _reads_reasoning(part: ir.Reasoning, rules: DialectRules) -> bool:
+    if part.text:
+        return rules.reasoning_history != "none"
+    is_redacted = part.signature is not None and part.signature.kind != "thinking"
+    return not (is_redacted and "redacted_thinking" in rules.rejects_blocks)
+
+
+def _adapt_opaque(part: ir.Opaque, rules: DialectRules, losses: Ledger) -> ir.Part | None:
+    """Return a part that only its format has, or its text; None if the server does not read it and it has no text."""
+    if is_list_item(part):
+        if not rules.accepts_item(part.label):
+            losses.dropped(part, code=_UNSUPPORTED, severity="lossy")
+            return None
+        return part
+    is_document = part.label == "document" and part.text is not None
+    if part.label not in rules.rejects_blocks and not (is_document and not _reads_documents(rules)):
+        return part
+    if part.text is not None:
+        return encode_opaque(part, losses)
+    losses.dropped(part, code=_UNSUPPORTED, severity=part.severity)
+    return None
+
+
+def _adapt_media(part: ir.Media, rules: DialectRules, losses: Ledger, severity: Severity) -> ir.Part | None:
+    """Return media that the server reads, or the text of a document; None for other media. ``severity``: that of their loss."""
+    if rules.media is None or _is_read(part, rules.media):
+        return part
+    text = known_text(part)
+    if text is not None:
+        return _as_text(part, text, losses)
+    losses.dropped(part, code=_UNSUPPORTED, severity=severity)
+    return None
+
+
+def _as_text(part: ir.Media, text: str, losses: Ledger) -> ir.Text:
+    """Return the text of a document that the server does not read, below the title of the document."""
+    if part.filename:
+        text = f"{part.filename}\n{text}"
+    losses.changed(part, "", text, "flattened")
+    if part.extra:
+        losses.extras(part)
+    return ir.Text(text, part.src, cache=part.cache)
 
 
 def _reads_documents(rules: DialectRules) -> bool:
@@ -401,6 +466,8 @@ def drop_unread_fields(body: JsonObject, before: JsonObject, request: ir.Request
     unread -= spec.server_requests.reasoning_fields - body.keys()  # another field has their value
     result = {key: value for key, value in body.items() if key not in unread} if unread else body
     for field in sorted(unread):
+        if field == "tool_choice" and request.tool_choice is not None and request.tool_choice.mode == "none":
+            continue  # without its tools, the request has the same effect
         rule = rule_of_setting(field)
         if before[field] not in (None, [], {}) and not rule.is_neutral(before[field]):
             losses.dropped(request, field, _code_of(names[field], rules), severity=rule.severity)

@@ -192,21 +192,31 @@ def encode_effort(config: ir.ReasoningConfig, losses: Ledger) -> ir.Effort | Non
     None: the request has no reasoning configuration.
     """
     effort = _any_effort(config, losses)
-    efforts = losses.dialect.efforts if losses.dialect is not None else None
-    if effort is None or efforts is None or effort in efforts:
+    accepted = effort_for_server(effort, losses) if effort is not None else None
+    if effort is None or accepted == effort:
         return effort
-    # "No reasoning" is no amount: the lowest amount would turn reasoning on.
-    if effort == "none":
+    if accepted is None:
         losses.dropped(config, "mode" if config.mode is not None else "effort", "unsupported_by_server")
         return None
-    order = ir.EFFORT_ORDER
-    accepted: ir.Effort = min(
-        (each for each in order if each in efforts and each != "none"),
-        key=lambda each: abs(order.index(each) - order.index(effort)),
-    )
     name = next(each for each in ("effort", "mode", "budget") if getattr(config, each) is not None)
     losses.changed(config, name, accepted, "unsupported_by_server")
     return accepted
+
+
+def effort_for_server(effort: ir.Effort, losses: Ledger) -> ir.Effort | None:
+    """Return an effort, or the one that the server has in its place; None for ``none`` if the server does not have it."""
+    rules = losses.dialect
+    if rules is None or rules.efforts is None or effort in rules.efforts:
+        return effort
+    # "No reasoning" is no amount: the lowest amount would turn reasoning on.
+    if effort == "none":
+        return None
+    order = ir.EFFORT_ORDER
+    replaced = rules.replaced_efforts.get(effort)
+    return min(
+        (each for each in order if each in rules.efforts and (each == replaced if replaced else each != "none")),
+        key=lambda each: abs(order.index(each) - order.index(effort)),
+    )
 
 
 def drop_amount(config: ir.ReasoningConfig, losses: Ledger) -> None:

@@ -301,12 +301,12 @@ def check_mistral_ids(body: JsonObject, _facts: Facts) -> Failure | None:
 
 
 def check_mistral_order(body: JsonObject, _facts: Facts) -> Failure | None:
-    """Reject a message of the user or the system after a tool result."""
-    roles = [message["role"] for message in body["messages"]]
-    role = next((second for first, second in pairwise(roles) if first == "tool" and second in ("user", "system")), None)
-    if role is None:
+    """Reject a message of the user after a tool result, and instructions after it or after an answer."""
+    refused = {("tool", "user"), ("tool", "system"), ("assistant", "system")}
+    pair = next((pair for pair in pairwise(message["role"] for message in body["messages"]) if pair in refused), None)
+    if pair is None:
         return None
-    words = f"Unexpected role '{role}' after role 'tool'"
+    words = f"Unexpected role '{pair[1]}' after role '{pair[0]}'"
     error = {"object": "error", "message": words, "type": "invalid_request_message_order", "param": None, "code": "3230"}
     return Failure(400, words, body=error)
 
@@ -369,6 +369,16 @@ def check_openrouter_reasoning(body: JsonObject, _facts: Facts) -> Failure | Non
     return None
 
 
+def check_audio_urls(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject audio whose data are base64."""
+    for index, part in _parts(body):
+        audio = part.get("input_audio") if part.get("type") == "input_audio" else None
+        data = audio.get("data") if isinstance(audio, dict) else audio
+        if data and not data.startswith(("https://", "http://", "data:")):
+            return _openai(f"messages.{index}.content", "The provided URL does not appear to be valid.")
+    return None
+
+
 def check_integer_logprobs(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject a flag in place of a number."""
     return _openai("logprobs", "Expected an integer") if isinstance(body.get("logprobs"), bool) else None
@@ -412,9 +422,9 @@ def has_remote_source(block: JsonObject) -> bool:
     return isinstance(source, dict) and source.get("type") == "url"
 
 
-def is_document(block: JsonObject) -> bool:
-    """Return whether a block is a document."""
-    return block.get("type") == "document"
+def of_types(*types: str) -> Callable[[JsonObject], bool]:
+    """Return a function for whether a block has one of some types."""
+    return lambda block: block.get("type") in types
 
 
 def check_bedrock_tools(body: JsonObject, _facts: Facts) -> Failure | None:

@@ -31,6 +31,7 @@ _CEREBRAS = "Cerebras/cerebras-cloud-sdk-python, completion_create_params.py"
 _GROQ = "groq/groq-python, completion_create_params.py"
 _SGLANG = "sgl-project/sglang, ChatCompletionRequest"
 _MISTRAL = "mistralai/client-python, ChatCompletionRequest"
+_XAI_EFFORTS = "docs.x.ai/developers/model-capabilities/text/reasoning, chenyme/grok2api#901"
 
 SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     "openai": {
@@ -79,7 +80,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.reasoning_required(
                 "anomalyco/opencode#24722", "The `reasoning_content` in the thinking mode must be passed back to the API."
             ),
-            checks.part_types("api-docs.deepseek.com/guides/vision", "text", "image_url", "refusal"),
+            checks.part_types("api-docs.deepseek.com/guides/vision", "text", "image_url"),
             checks.functions_only("earendil-works/pi, detectCompat"),
             checks.reasoning_off(
                 "deepseek-ai/DeepSeek-V3#1376", "thinking", {"type": "disabled"}, "Thinking mode does not support this tool_choice"
@@ -97,7 +98,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 _ANTHROPIC_GUIDE,
                 "a document",
                 "unknown variant `document`, expected one of `text`, `image`, `tool_use`, `tool_result`, `thinking`",
-                checks.is_document,
+                checks.of_types("document"),
             ),
         ),
     },
@@ -168,8 +169,8 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             ),
             Rule(
                 "order",
-                "a message of the user after a tool result",
-                "datapizza-labs/datapizza-ai#98, mistralai/mistral-vibe#578, avante-corp/avante.nvim#2695",
+                "a message of the user after a tool result, or a system message after it or after an answer",
+                "datapizza-labs/datapizza-ai#98, mistralai/mistral-vibe#578, swarmauri/swarmauri-sdk#162",
                 checks.check_mistral_order,
             ),
             Rule(
@@ -215,6 +216,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             ),
             checks.common_roles("earendil-works/pi, detectCompat", checks.xai_error, has_function_role=True),
             checks.part_types("hexdocs.pm/req_llm/xai.html", "text", "image_url", "refusal", words=checks.xai_error),
+            checks.known_efforts(_XAI_EFFORTS, "none", "low", "medium", "high", "xhigh", words=checks.xai_error),
         ),
         "responses": (
             checks.no_items_of_openai(
@@ -237,6 +239,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 "shell",
             ),
             checks.no_keys_of_tools("NOirBRight/CodexHub#517", "external_web_access", message="Argument not supported"),
+            checks.known_efforts_of_reasoning(_XAI_EFFORTS, "none", "low", "medium", "high", "xhigh"),
         ),
     },
     "cerebras": {
@@ -250,16 +253,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.no_fields(
                 "Gitlawb/openclaude#740", "store", words=checks.cerebras_error, message="property 'body.store' is unsupported"
             ),
-            checks.no_fields(
-                "inference-docs.cerebras.ai/resources/openai",
-                "frequency_penalty",
-                "presence_penalty",
-                "logit_bias",
-                "parallel_tool_calls",
-                "service_tier",
-                words=checks.cerebras_error,
-                message="property is unsupported",
-            ),
+            checks.service_tiers("pydantic/pydantic-ai#7653", "auto", "default", "flex", "priority", words=checks.cerebras_error),
             checks.common_roles("inference-docs.cerebras.ai/resources/openai", checks.cerebras_error),
             checks.no_keys("QwenLM/qwen-code#11045, proxysoul/Empryo#209", "reasoning_content", words=checks.cerebras_error),
             checks.known_efforts(_CEREBRAS, "none", "low", "medium", "high", words=checks.cerebras_error),
@@ -308,7 +302,12 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.no_fields("platform.moonshot.cn/docs/guide/use-web-search", "web_search_options"),
             checks.common_roles("earendil-works/pi, detectCompat"),
             checks.not_both("HKUDS/nanobot#3939", "thinking", "reasoning_effort"),
-            checks.tool_choices("can1357/oh-my-pi#827", "auto", "none", accepts_functions=False),
+            checks.reasoning_off(
+                "can1357/oh-my-pi#1077",
+                "thinking",
+                {"type": "disabled"},
+                "tool_choice 'specified' is incompatible with thinking enabled",
+            ),
             checks.letter_first("MoonshotAI/kimi-cli#1773"),
             checks.data_only("platform.kimi.ai/docs/api/chat"),
             checks.reasoning_required(
@@ -324,7 +323,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.tool_choices("docs.z.ai/api-reference/llm/chat-completion", "auto", accepts_functions=False),
             checks.response_formats("docs.z.ai/api-reference/llm/chat-completion", "text", "json_object"),
             checks.in_range("theopenco/llmgateway#3268", "temperature", 0, 1),
-            checks.part_types("zai-org/GLM-V#200", "text", "image_url", "video_url", "file_url", "refusal"),
+            checks.part_types("zai-org/GLM-V#200", "text", "image_url", "video_url", "file_url"),
             checks.at_most("docs.z.ai/api-reference/llm/chat-completion", "stop", 1),
             checks.no_fields(
                 "zai-sdk, api_resource/chat/completions.py", "frequency_penalty", "presence_penalty", "thinking_budget"
@@ -340,7 +339,8 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.in_range("mnfst/modelparams.dev#232", "temperature", 0, 1.9999),
             checks.common_roles("mcowger/plexus#77"),
             checks.tool_choices("pydantic/pydantic-ai#1265", "auto", "none"),
-            checks.part_types("QwenLM/qwen-code#1888", "text", "image_url", "video_url", "video", "refusal"),
+            checks.part_types("QwenLM/qwen-code#1888", "text", "image_url", "video_url", "video", "input_audio"),
+            Rule("audio", "audio whose data are base64, without a URL", "AAswordman/Operit#601", checks.check_audio_urls),
             checks.reasoning_off(
                 "QwenLM/qwen-code#7659, cloudwego/eino#994",
                 "enable_thinking",
@@ -372,7 +372,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.no_system_turns("codexu/note-gen#918", "invalid message role: system (2013)"),
             Rule("output_format", "`output_config.format`", "decolua/9router#817", checks.check_output_format),
             checks.in_range("HKUDS/Vibe-Trading#33", "temperature", 0.01, 1, checks.anthropic_error),
-            checks.block_rule(_MINIMAX_GUIDE, "a document", "content type is not supported", checks.is_document),
+            checks.block_rule(_MINIMAX_GUIDE, "a document", "content type is not supported", checks.of_types("document")),
         ),
     },
     "huggingface": {
@@ -380,7 +380,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.no_fields("huggingface_hub, ChatCompletionInput", "web_search_options"),
             checks.functions_only("huggingface_hub, ChatCompletionInput"),
             checks.at_most("huggingface_hub, ChatCompletionInput", "stop", 4),
-            checks.part_types("huggingface_hub, ChatCompletionInputMessageChunkType", "text", "image_url", "refusal"),
+            checks.part_types("huggingface_hub, ChatCompletionInputMessageChunkType", "text", "image_url"),
         )
     },
     "vllm": {
@@ -438,7 +438,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
         _CHAT: (
             checks.no_fields("ollama/ollama, openai/openai.go", "web_search_options"),
             checks.functions_only("ollama/ollama, openai/openai.go"),
-            checks.part_types("ollama/ollama, openai/openai.go", "text", "image_url", "refusal"),
+            checks.part_types("ollama/ollama, openai/openai.go", "text", "image_url"),
             checks.data_only("ollama/ollama, openai/openai.go"),
             checks.known_efforts("ollama/ollama, openai/openai.go", "none", "low", "medium", "high", "max"),
         ),
@@ -465,7 +465,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.tool_choices("abetlen/llama-cpp-python, llama_types.py", "none", "auto", "required"),
             checks.functions_only("ggml-org/llama.cpp, common/chat.cpp"),
             checks.no_fields("ggml-org/llama.cpp, tools/server/README.md", "web_search_options"),
-            checks.part_types("ggml-org/llama.cpp#17700", "text", "image_url", "input_audio", "refusal"),
+            checks.part_types("ggml-org/llama.cpp#17700", "text", "image_url", "input_audio"),
         )
     },
     "lmstudio": {
@@ -473,7 +473,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.functions_only("lmstudio.ai/docs/developer/openai-compat/tools"),
             checks.no_fields("lmstudio.ai/docs/developer/openai-compat/chat-completions", "web_search_options"),
             checks.tool_choices("lmstudio-ai/lmstudio-bug-tracker#670", "none", "auto", "required", accepts_functions=False),
-            checks.part_types("lmstudio-ai/lmstudio-bug-tracker#1120", "text", "image_url", "refusal"),
+            checks.part_types("lmstudio-ai/lmstudio-bug-tracker#1120", "text", "image_url"),
             checks.data_only("lmstudio-ai/lmstudio-bug-tracker#1120"),
             checks.response_formats("lmstudio-ai/lmstudio-bug-tracker#189", "text", "json_schema"),
         )

@@ -1,0 +1,70 @@
+"""The strict fake relay of a dialect rejects what its server rejects, and accepts similar requests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+from formatbridge.testing.vendor_rules import Facts, broken_rules
+
+_USER = {"role": "user", "content": "hi"}
+_ANSWER = {"role": "assistant", "content": "Hello"}
+_SYSTEM = {"role": "system", "content": "Be brief."}
+_REFUSAL = {"messages": [_USER, {"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}, _USER]}
+_TEXT = {"messages": [_USER, {"role": "assistant", "content": [{"type": "text", "text": "No."}]}, _USER]}
+_TOOLS = {"tools": [{"type": "function", "function": {"name": "now", "parameters": {"type": "object", "properties": {}}}}]}
+_NAMED = {**_TOOLS, "tool_choice": {"type": "function", "function": {"name": "now"}}}
+_EFFORT_OF_XAI = {"input": "hi", "reasoning": {"effort": "max"}}
+
+
+def _audio(data: str) -> dict[str, Any]:
+    part = {"type": "input_audio", "input_audio": {"data": data, "format": "wav"}}
+    return {"messages": [{"role": "user", "content": [part]}]}
+
+
+_ON_REFUSALS = [
+    (name, "chat_completions", "part_type", _REFUSAL)
+    for name in ("deepseek", "huggingface", "llamacpp", "lmstudio", "ollama", "qwen", "zhipu")
+]
+REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
+    *_ON_REFUSALS,
+    ("cerebras", "chat_completions", "service_tier", {"service_tier": "scale"}),
+    ("mistral", "chat_completions", "order", {"messages": [_USER, _ANSWER, _SYSTEM, _USER]}),
+    ("moonshot", "chat_completions", "forced_call", _NAMED),
+    ("qwen", "chat_completions", "audio", _audio("UklGRgAAAABXQVZF")),
+    ("xai", "chat_completions", "effort", {"reasoning_effort": "max"}),
+    ("xai", "responses", "effort", _EFFORT_OF_XAI),
+]
+ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
+    *((name, format, rule, _TEXT) for name, format, rule, _ in _ON_REFUSALS),
+    (
+        "cerebras",
+        "chat_completions",
+        "service_tier",
+        {"service_tier": "flex", "frequency_penalty": 1, "parallel_tool_calls": False},
+    ),
+    ("mistral", "chat_completions", "order", {"messages": [_SYSTEM, _USER, _ANSWER, _USER]}),
+    ("moonshot", "chat_completions", "forced_call", _NAMED | {"thinking": {"type": "disabled"}}),
+    ("qwen", "chat_completions", "audio", _audio("data:audio/wav;base64,UklGRgAAAABXQVZF")),
+    ("xai", "chat_completions", "effort", {"reasoning_effort": "xhigh"}),
+    ("xai", "responses", "effort", {"input": "hi", "reasoning": {"effort": "none"}}),
+]
+
+
+def _broken(name: str, format: fb.FormatName, body: dict[str, Any]) -> set[str]:
+    messages = {} if format == "responses" else {"messages": [_USER]}
+    return {rule.name for rule, _ in broken_rules(format, {"model": "m", **messages, **body}, Facts(model="m"), name)}
+
+
+@pytest.mark.parametrize(("name", "format", "rule", "body"), REFUSED, ids=[f"{row[0]}-{row[2]}" for row in REFUSED])
+def test_a_request_that_the_server_rejects_is_rejected(name: str, format: fb.FormatName, rule: str, body: dict[str, Any]) -> None:
+    """A relay that accepts it hides the failure until production."""
+    assert rule in _broken(name, format, body)
+
+
+@pytest.mark.parametrize(("name", "format", "rule", "body"), ACCEPTED, ids=[f"{row[0]}-{row[2]}" for row in ACCEPTED])
+def test_a_similar_request_is_accepted(name: str, format: fb.FormatName, rule: str, body: dict[str, Any]) -> None:
+    """Users turn off a relay that rejects too much."""
+    assert rule not in _broken(name, format, body)
