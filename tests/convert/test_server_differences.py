@@ -21,6 +21,72 @@ def _codes(converted: fb.ConvertedRequest) -> dict[str, str]:
     return {loss.path: loss.code for loss in converted.losses}
 
 
+def test_deepseek_gets_no_output_format_and_reports_it_as_impossible() -> None:
+    """Its server ignores the schema without an error, and the caller parses the answer."""
+    format = {"type": "json_schema", "schema": {"type": "object", "properties": {}}}
+    body = {"max_tokens": 9, "messages": [_USER], "output_config": {"effort": "low", "format": format}}
+
+    converted = _convert(body, "messages", "messages", "deepseek")
+
+    assert converted.body["output_config"] == {"effort": "low"}
+    assert [(loss.path, loss.severity) for loss in converted.losses] == [("/output_config/format", "impossible")]
+
+
+def test_fields_that_deepseek_ignores_are_reported() -> None:
+    """The server answers as if they were absent: calls may be parallel, and a failed tool looks like one that succeeded."""
+    call = {"type": "tool_use", "id": "c1", "name": "now", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "c1", "is_error": True, "content": "no clock"}
+    body = {
+        "max_tokens": 9,
+        "tools": [_TOOL],
+        "tool_choice": {"type": "auto", "disable_parallel_tool_use": True},
+        "messages": [_USER, {"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}],
+    }
+
+    converted = _convert(body, "messages", "messages", "deepseek")
+
+    assert converted.body["tool_choice"] == {"type": "auto"}
+    assert "is_error" not in converted.body["messages"][2]["content"][0]
+    assert _codes(converted) == dict.fromkeys(
+        ("/tool_choice/disable_parallel_tool_use", "/messages/2/content/0/is_error"), "ignored_by_server"
+    )
+
+
+def test_a_budget_for_deepseek_becomes_an_effort() -> None:
+    """Its server ignores the number of tokens and reads three efforts."""
+    body = {"max_tokens": 64_000, "messages": [_USER], "thinking": {"type": "enabled", "budget_tokens": 2048}}
+
+    converted = _convert(body, "messages", "messages", "deepseek")
+
+    assert (converted.body["thinking"], converted.body["output_config"]) == ({"type": "enabled"}, {"effort": "high"})
+    assert [(loss.path, loss.kind, loss.after) for loss in converted.losses] == [("/thinking/budget_tokens", "changed", "high")]
+
+
+def test_blocks_that_deepseek_does_not_read_become_text_or_are_reported() -> None:
+    """One block of another type rejects the whole conversation of an agent."""
+    search = {"type": "search_result", "source": "s", "title": "t", "content": [{"type": "text", "text": "x"}]}
+    upload = {"type": "container_upload", "file_id": "file_1"}
+    hidden = {"type": "redacted_thinking", "data": "c2lnbmVk"}
+    body = {
+        "max_tokens": 9,
+        "messages": [
+            {"role": "user", "content": [search, upload]},
+            {"role": "assistant", "content": [hidden, {"type": "text", "text": "Yes."}]},
+            _USER,
+        ],
+    }
+
+    converted = _convert(body, "messages", "messages", "deepseek")
+
+    assert converted.body["messages"][0]["content"] == [{"type": "text", "text": "t (s)\nx"}]
+    assert converted.body["messages"][1]["content"] == [{"type": "text", "text": "Yes."}]
+    assert _codes(converted) == {
+        "/messages/0/content/0": "flattened",
+        "/messages/0/content/1": "unsupported_by_server",
+        "/messages/1/content/0": "unsupported_by_server",
+    }
+
+
 @pytest.mark.parametrize(
     ("dialect", "target"), [("deepseek", "messages"), ("deepseek", "chat_completions"), ("groq", "chat_completions")]
 )
@@ -46,7 +112,7 @@ def test_a_tier_that_the_server_ignores_is_dropped_and_not_changed(dialect: str)
 
 
 @pytest.mark.parametrize(("effort", "expected"), [("minimal", "low"), ("medium", "high"), ("xhigh", "high"), ("max", "max")])
-@pytest.mark.parametrize("target", ["chat_completions"])
+@pytest.mark.parametrize("target", ["chat_completions", "messages"])
 def test_efforts_for_deepseek_are_those_that_its_server_uses(effort: str, expected: str, target: fb.Format) -> None:
     """The server replaces the other ones without a message."""
     converted = _convert({"messages": [_USER], "reasoning_effort": effort}, "chat_completions", target, "deepseek")

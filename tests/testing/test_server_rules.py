@@ -19,6 +19,10 @@ _NAMED = {**_TOOLS, "tool_choice": {"type": "function", "function": {"name": "no
 _EFFORT_OF_XAI = {"input": "hi", "reasoning": {"effort": "max"}}
 
 
+def _block(**block: Any) -> dict[str, Any]:
+    return {"max_tokens": 9, "messages": [{"role": "user", "content": [block]}]}
+
+
 def _audio(data: str) -> dict[str, Any]:
     part = {"type": "input_audio", "input_audio": {"data": data, "format": "wav"}}
     return {"messages": [{"role": "user", "content": [part]}]}
@@ -31,6 +35,8 @@ _ON_REFUSALS = [
 REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     *_ON_REFUSALS,
     ("cerebras", "chat_completions", "service_tier", {"service_tier": "scale"}),
+    ("deepseek", "messages", "block", _block(type="search_result", source="s", title="t", content=[{"type": "text", "text": "x"}])),
+    ("deepseek", "messages", "block", _block(type="container_upload", file_id="file_1")),
     ("mistral", "chat_completions", "order", {"messages": [_USER, _ANSWER, _SYSTEM, _USER]}),
     ("moonshot", "chat_completions", "forced_call", _NAMED),
     ("qwen", "chat_completions", "audio", _audio("UklGRgAAAABXQVZF")),
@@ -45,6 +51,7 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
         "service_tier",
         {"service_tier": "flex", "frequency_penalty": 1, "parallel_tool_calls": False},
     ),
+    ("deepseek", "messages", "block", _block(type="image", source={"type": "url", "url": "https://example.com/a.png"})),
     ("mistral", "chat_completions", "order", {"messages": [_SYSTEM, _USER, _ANSWER, _USER]}),
     ("moonshot", "chat_completions", "forced_call", _NAMED | {"thinking": {"type": "disabled"}}),
     ("qwen", "chat_completions", "audio", _audio("data:audio/wav;base64,UklGRgAAAABXQVZF")),

@@ -39,12 +39,37 @@ MESSAGES: Mapping[str, DialectRules] = {
         forced_call_excludes_reasoning=True,
         media=IMAGES,
         cache_marks="none",
+        ignores_nested=frozenset(
+            {
+                "thinking/budget_tokens",
+                "tool_choice/disable_parallel_tool_use",
+                "messages/*/content/*/is_error",
+                "messages/*/content/*/citations",
+            }
+        ),
+        rejects_blocks=frozenset(
+            {
+                "bash_code_execution_tool_result",
+                "code_execution_tool_result",
+                "container_upload",
+                "mcp_tool_result",
+                "mcp_tool_use",
+                "redacted_thinking",
+                "search_result",
+                "text_editor_code_execution_tool_result",
+            }
+        ),
+        server_tools=_CLIENT_TOOLS | {"web_search"},
+        output_formats=frozenset(),
+        efforts=frozenset({"none", "low", "high", "max"}),
+        replaced_efforts={"medium": "high", "xhigh": "high"},
         sources=sources_of_fields(
             {
                 "deepseek-ai/awesome-deepseek-integration#639, deepseek-ai/DeepSeek-V3#1370": "accepts_later_instructions",
                 "deepseek-ai/awesome-deepseek-integration#598, deepseek-ai/DeepSeek-V3#1376": "forced_call_excludes_reasoning",
-                "api-docs.deepseek.com/guides/anthropic_api, Anthropic API Compatibility Details": "ignores",
-                "api-docs.deepseek.com/guides/anthropic_api, Message Fields": "cache_marks",
+                "api-docs.deepseek.com/guides/anthropic_api, Simple Fields": "ignores ignores_nested output_formats",
+                "api-docs.deepseek.com/guides/anthropic_api, Message Fields": "cache_marks rejects_blocks server_tools",
+                "api-docs.deepseek.com/guides/thinking_mode": "efforts replaced_efforts",
                 "api-docs.deepseek.com/guides/vision; Stack-Cairn/LiveAgent#795": "media",
             }
         ),
