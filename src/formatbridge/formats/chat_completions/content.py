@@ -149,11 +149,8 @@ def encode_cache_control(mark: ir.CacheMark, losses: Ledger) -> JsonObject:
     ttl = _CONTROL_TTLS.get(mark.ttl or "", mark.ttl)
     if ttl != mark.ttl:
         losses.changed(mark, "ttl", ttl, severity="info")
-    control: JsonObject = {"ttl": ttl} if ttl else {}
     # ``type`` is required and has one value (official SDK of Anthropic, ``CacheControlEphemeralParam``).
-    server = losses.dialect.server if losses.dialect is not None else "the server"
-    losses.added_in(control, "type", "ephemeral", f"{server} reads cache_control")
-    return {"cache_control": control}
+    return {"cache_control": ({"ttl": ttl} if ttl else {}) | {"type": "ephemeral"}}
 
 
 def _unknown_fields(raw: JsonObject) -> JsonObject | None:
