@@ -189,18 +189,37 @@ def add_reasoning_off(fields: JsonObject, losses: Ledger) -> JsonObject:
 def encode_effort(config: ir.ReasoningConfig, losses: Ledger) -> ir.Effort | None:
     """Return the reasoning configuration as one value of effort that the server accepts, for formats without a budget.
 
-    None: the request has no reasoning configuration.
+    None: the request has no reasoning configuration, or the server has no such effort.
     """
-    effort = _any_effort(config, losses)
-    accepted = effort_for_server(effort, losses) if effort is not None else None
-    if effort is None or accepted == effort:
-        return effort
-    if accepted is None:
-        losses.dropped(config, "mode" if config.mode is not None else "effort", "unsupported_by_server")
+    name, effort = _effort_setting(config)
+    if effort is None:
         return None
-    name = next(each for each in ("effort", "mode", "budget") if getattr(config, each) is not None)
-    losses.changed(config, name, accepted, "unsupported_by_server")
+    if name == "mode" and effort == "none":
+        drop_amount(config, losses)
+    elif name == "effort" and config.budget is not None:
+        losses.dropped(config, "budget", "excluded")
+    accepted = effort_for_server(effort, losses)
+    # One note has the effort that is written, even if both the format and the server have no such value.
+    if accepted is None:
+        losses.dropped(config, name, "unsupported_by_server")
+    elif accepted != effort:
+        losses.changed(config, name, accepted, "unsupported_by_server")
+    elif name == "budget" or (name == "mode" and config.mode != "off"):
+        losses.changed(config, name, accepted)
     return accepted
+
+
+def _effort_setting(config: ir.ReasoningConfig) -> tuple[str, ir.Effort | None]:
+    """Return the setting with the amount of reasoning, and the effort that corresponds to it; None if no setting has it."""
+    # Turned off takes precedence over effort and budget. Only Anthropic has reasoning between tools only; other servers reason in every
+    # step or in none.
+    if config.mode in ("off", "between_tools"):
+        return "mode", "none"
+    if config.effort is not None:
+        return "effort", config.effort
+    if config.budget is not None:
+        return "budget", effort_of_budget(config.budget)
+    return "mode", None if config.mode is None else "high"  # the model decides, or the request has no amount
 
 
 def effort_for_server(effort: ir.Effort, losses: Ledger) -> ir.Effort | None:
@@ -224,30 +243,6 @@ def drop_amount(config: ir.ReasoningConfig, losses: Ledger) -> None:
     for name in ("effort", "budget"):
         if getattr(config, name) not in (None, "none"):
             losses.dropped(config, name, "excluded")
-
-
-def _any_effort(config: ir.ReasoningConfig, losses: Ledger) -> ir.Effort | None:
-    """Return the reasoning configuration as one value of effort."""
-    if config.mode == "off":  # takes precedence over effort and budget
-        drop_amount(config, losses)
-        return "none"
-    # Only Anthropic has this mode. Other servers reason in every step or in none.
-    if config.mode == "between_tools":
-        losses.changed(config, "mode", "none")
-        drop_amount(config, losses)
-        return "none"
-    if config.effort is not None:
-        if config.budget is not None:
-            losses.dropped(config, "budget", "excluded")
-        return config.effort
-    effort: ir.Effort | None = None
-    if config.budget is not None:
-        effort = effort_of_budget(config.budget)
-        losses.changed(config, "budget", effort)
-    elif config.mode in ("adaptive", "on"):  # the model decides, or the request has no amount
-        effort = "high"
-        losses.changed(config, "mode", effort)
-    return effort
 
 
 def note_root(format: ir.OutputFormat, losses: Ledger) -> None:
