@@ -96,6 +96,9 @@ SEARCHES_DEFERRED = "a request with deferred tools must have a tool search"
 REPLACES_JSON_MODE = "replaces JSON mode, which the target lacks"
 """Why the system prompt gets an instruction."""
 
+NAMES_RESULT = "the media after it belong to this tool result"
+"""Why a message with media from tool results has a text."""
+
 MENTIONS_JSON = "a request with JSON mode must mention JSON"
 """Why a conversation gets an instruction."""
 

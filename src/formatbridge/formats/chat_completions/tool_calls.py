@@ -19,6 +19,7 @@ from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extr
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import WHOLE_NODE, Ledger
+from formatbridge.report.reasons import NAMES_RESULT
 
 ARGUMENTS = {"function": "arguments", "custom": "input"}
 """Types of calls, which are also the keys of their bodies, to the field of the body with the arguments."""
@@ -118,8 +119,12 @@ def encode_result_media(result: ir.ToolResult, losses: Ledger) -> list[JsonObjec
         encoded = encode_part(part, losses)
         if encoded is not None:
             content.append(losses.changed(part, "", encoded, "moved"))
+    if not content:
+        return []
     # The text names the call, because one user message has the media of all results before it.
-    return [{"type": "text", "text": f"[tool result {result.call_id}]"}, *content] if content else []
+    text: JsonObject = {"type": "text"}
+    losses.added_in(text, "text", f"[tool result {result.call_id}]", NAMES_RESULT)
+    return [text, *content]
 
 
 def flush_media(media: list[JsonObject]) -> list[JsonObject]:
