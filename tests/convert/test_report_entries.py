@@ -50,7 +50,7 @@ def test_reasoning_that_a_server_cannot_turn_off_is_only_dropped() -> None:
     assert _losses(converted) == [("/thinking/type", "unsupported_by_server", None)]
 
 
-# Values of the caller.
+# Values of the caller, and additions.
 
 
 @pytest.mark.parametrize("server", ["openrouter", "qwen"])
@@ -64,3 +64,56 @@ def test_a_cache_mark_of_the_caller_is_no_addition(server: str) -> None:
     assert converted.body["messages"][0]["content"] == [text]
     assert not converted.losses
     assert not converted.additions
+
+
+def test_an_id_that_the_source_does_not_have_is_only_an_addition() -> None:
+    """A history from the time before tools has no ids. The user must not read that a name of it is not allowed."""
+    legacy = {
+        "functions": [{"name": "f", "parameters": {"type": "object", "properties": {}}}],
+        "messages": [
+            USER,
+            {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}},
+            {"role": "function", "name": "f", "content": "ok"},
+        ],
+    }
+    gemini = {
+        "tools": [{"functionDeclarations": [{"name": "f", "parameters": {"type": "OBJECT", "properties": {}}}]}],
+        "contents": [
+            {"role": "user", "parts": [{"text": "hi"}]},
+            {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]},
+            {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"output": "ok"}}}]},
+        ],
+    }
+    sources: list[tuple[fb.Format, dict[str, Any]]] = [("chat_completions", legacy), ("generate_content", gemini)]
+
+    for source, body in sources:
+        converted = fb.convert_request(body, source=source, target=_chat("mistral"), model="m")
+
+        added = [addition.path for addition in converted.additions if addition.path.startswith("/messages")]
+        assert not converted.losses
+        assert added == ["/messages/1/tool_calls/0/id", "/messages/2/tool_call_id"]
+
+
+def test_the_text_before_the_images_of_a_tool_is_an_addition() -> None:
+    """A tool message of Chat has text only, so an image follows in a message of the user, with a text that the model reads."""
+    image = {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}
+    body = {
+        "model": "m",
+        "max_tokens": 9,
+        "tools": [{"name": "f", "input_schema": {"type": "object", "properties": {}}}],
+        "messages": [
+            USER,
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "toolu_2", "name": "f", "input": {}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_2", "content": [image]}]},
+        ],
+    }
+
+    plain = fb.convert_request(body, source="messages", target="chat_completions")
+    mistral = fb.convert_request(body, source="messages", target=_chat("mistral"))
+
+    path, value = "/messages/3/content/0/text", "[tool result toolu_2]"
+    assert plain.body["messages"][3]["content"][0] == {"type": "text", "text": value}
+    assert [(each.path, each.value) for each in plain.additions] == [(path, value)]
+    assert plain.additions[0].why == "the media after it belong to this tool result"
+    # Mistral requires a message of the model before it, and has other ids.
+    assert "/messages/4/content/0/text" in [each.path for each in mistral.additions]

@@ -32,6 +32,9 @@ It is a tuple, because tuples are the fastest to create. The kind decides what i
 NO_BODY = object()
 """The body of a ledger whose source was a stream that cannot be assembled: pointers are used unchanged, and losses have no values."""
 
+_CALL_IDS = {"ToolCall": "id", "ToolResult": "call_id"}
+"""Nodes to the field with the id of a call."""
+
 _INDEX = re.compile(r"(?<=[./])\d+(?=/|$)")
 _INNER = re.compile(r"[./]")
 _UNKNOWN = LossRule(code="unknown_field")
@@ -169,8 +172,14 @@ class NoteResolver:
         return valued or first
 
     def _is_absent(self, pointer: str, node: Any, name: str) -> bool:
-        """Return whether the source does not have a setting of reasoning, which has no pointer: its value follows from another one."""
-        return pointer == "" and name != "" and bool(self._body) and type(node).__name__ == "ReasoningConfig"
+        """Return whether the source does not have a field, so that it is no loss.
+
+        That is a setting of reasoning without a pointer, which follows from another one, and a generated id, which is an addition.
+        """
+        kind = type(node).__name__
+        if kind == "ReasoningConfig":
+            return pointer == "" and name != "" and bool(self._body)
+        return name == _CALL_IDS.get(kind) and (node.has_generated_id or pointer == self._resolve_src(node.src)[0])
 
     def _resolve_src(self, src: str) -> tuple[str, JsonValue]:
         """Follow the pointer of a node, and keep the result for its other fields."""
