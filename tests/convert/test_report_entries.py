@@ -117,3 +117,23 @@ def test_the_text_before_the_images_of_a_tool_is_an_addition() -> None:
     assert plain.additions[0].why == "the media after it belong to this tool result"
     # Mistral requires a message of the model before it, and has other ids.
     assert "/messages/4/content/0/text" in [each.path for each in mistral.additions]
+
+
+# Token counts.
+
+
+def test_the_report_of_a_count_has_nothing_about_an_answer() -> None:
+    """A count calls no tool and generates no text, so neither a limit of calls nor a missing flag for reasoning matters."""
+    search = {"type": "web_search_20250305", "name": "web_search", "max_uses": 3}
+    thinking = {"type": "enabled", "budget_tokens": 8192}
+    body = {"model": "m", "messages": [USER], "tools": [search], "thinking": thinking}
+    expected = ("/tools/0/max_uses", "not_counted", "info")
+
+    responses = fb.convert_count_request(body, source="messages", target="responses")
+    gemini = fb.convert_count_request(body, source="messages", target="generate_content")
+
+    assert "max_tool_calls" not in responses.body
+    assert gemini.body["generateContentRequest"]["generationConfig"] == {"thinkingConfig": {"thinkingBudget": 8192}}
+    for converted in (responses, gemini):
+        assert expected in [(loss.path, loss.code, loss.severity) for loss in converted.losses]
+        assert not converted.additions

@@ -10,6 +10,7 @@ from formatbridge import formats, ir
 from formatbridge.arguments import checked_model
 from formatbridge.base_errors import MissingModelError
 from formatbridge.convert.bodies import Converted, ConvertedRequest, ModelT_co, refuse_losses
+from formatbridge.convert.body_changes import BodyChanges
 from formatbridge.convert.input import Body, note_malformed, read_answer, read_count_request
 from formatbridge.convert.requests import encode_request_for, prepared_request
 from formatbridge.convert.same_format import same_request_for_server
@@ -203,16 +204,28 @@ def _encode(
     """Encode the counted part of a request; also return the original tools, as ``encode_request_for`` does."""
     count = server.format.count
     request = _without_uncounted(request, count, losses)
-    if _reads_whole_requests(server.format):
-        body, tools = encode_request_for(request, server.format, losses, options, server.facts)
-        return body if count is None else _as_count(body, count, model, losses), tools
-    assert count is not None
-    if request.tool_choice is not None:
+    reads_all = _reads_whole_requests(server.format)
+    if request.tool_choice is not None and not reads_all:
         losses.dropped(request.tool_choice, code=_NOT_COUNTED, severity="info")
-    body, tools = encode_request_for(replace(request, tool_choice=None), server.format, losses, options, server.facts)
+        request = replace(request, tool_choice=None)
+    body, tools = encode_request_for(request, server.format, losses, options, server.facts)
+    if count is None:
+        return body, tools
+    body = _without_needless_additions(body, count, losses)
+    if reads_all:
+        return _as_count(body, count, model, losses), tools
     result = {name: value for name, value in body.items() if name in count.top_fields}
     losses.withdraw(result)
     return result, tools
+
+
+def _without_needless_additions(body: JsonObject, count: CountSpec, losses: Ledger) -> JsonObject:
+    """Return an encoded request without what was added only for its answer."""
+    changes = BodyChanges(body)
+    changes.remove(addition.path for addition in losses.additions(body) if addition.path in count.needless_additions)
+    result = changes.apply(body)
+    losses.withdraw(result)
+    return result
 
 
 def _reads_whole_requests(format: FormatSpec) -> bool:
@@ -243,7 +256,28 @@ def _without_uncounted(request: ir.Request, count: CountSpec | None, losses: Led
             losses.dropped(node, code=_NOT_COUNTED, severity="info")
     if request.stream:
         losses.dropped(request, "stream", _NOT_COUNTED, severity="info")
-    return replace(request, settings=cast("ir.Settings", settings), audio=None, image=None, stream=False)
+    messages = [
+        replace(message, tools=_without_limits(message.tools, losses)) if message.tools else message for message in request.messages
+    ]
+    return replace(
+        request,
+        messages=messages,
+        tools=_without_limits(request.tools, losses),
+        settings=cast("ir.Settings", settings),
+        audio=None,
+        image=None,
+        stream=False,
+    )
+
+
+def _without_limits(tools: list[ir.Tool], losses: Ledger) -> list[ir.Tool]:
+    """Return tools without the number of their uses, because a count uses none."""
+    result = list(tools)
+    for index, tool in enumerate(tools):
+        if isinstance(tool, ir.HostedTool) and tool.max_uses is not None:
+            losses.dropped(tool, "max_uses", _NOT_COUNTED, severity="info")
+            result[index] = replace(tool, max_uses=None)
+    return result
 
 
 def _counted_fields(raw: JsonObject, count: CountSpec, losses: Ledger) -> JsonObject:

@@ -321,6 +321,8 @@ class CountSpec:
     """
     top_fields: frozenset[str] = frozenset()
     """The fields of a request that a server without ``request_field`` reads."""
+    needless_additions: frozenset[str] = frozenset()
+    """The pointers of values that encoders of requests add for the answer only."""
     encode_request: Callable[[JsonObject, str], JsonObject] | None = None
     """Return the count request for a request of the format and its model; None: it has the counted fields of the request."""
     decode_response: Callable[[JsonObject], ir.TokenCount]

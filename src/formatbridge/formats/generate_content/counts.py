@@ -51,6 +51,7 @@ COUNT = CountSpec(
     uncounted=_UNCOUNTED,
     request_field=_REQUEST,
     top_fields=_TOP_FIELDS,
+    needless_additions=frozenset({"/generationConfig/thinkingConfig/includeThoughts"}),
     encode_request=encode_count_request,
     decode_response=decode_count,
     encode_response=encode_count,
