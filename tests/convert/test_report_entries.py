@@ -137,3 +137,81 @@ def test_the_report_of_a_count_has_nothing_about_an_answer() -> None:
     for converted in (responses, gemini):
         assert expected in [(loss.path, loss.code, loss.severity) for loss in converted.losses]
         assert not converted.additions
+
+
+# Defaults.
+
+_TOOLS = {"tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}]}
+_FLAT_TOOLS = {"tools": [{"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}]}
+
+
+@pytest.mark.parametrize(
+    ("server", "settings"),
+    [
+        ("groq", {"modalities": ["text"]}),
+        ("mistral", {"modalities": ["text"]}),
+        ("deepseek", {"service_tier": "auto"}),
+        ("cerebras", {"service_tier": "default"}),
+        ("groq", {"service_tier": "default"}),
+        ("ollama", {**_TOOLS, "tool_choice": "auto"}),
+        ("together", {"prompt_cache_options": {"mode": "implicit", "ttl": "30m"}}),
+    ],
+)
+def test_a_default_that_a_server_of_chat_does_not_read_is_no_loss(server: str, settings: dict[str, Any]) -> None:
+    """Frameworks send defaults in each request. With ``raise_on`` such a request must not fail, because it works."""
+    options = fb.Options(raise_on="info")
+
+    converted = fb.convert_request(
+        {"model": "m", "messages": [USER], **settings}, source="chat_completions", target=_chat(server), options=options
+    )
+
+    assert not converted.losses
+    assert converted.body.keys() - {"tools"} == {"model", "messages"}
+
+
+@pytest.mark.parametrize(
+    ("server", "settings"),
+    [
+        ("ollama", {"background": False}),
+        ("xai", {"background": False}),
+        ("xai", {"service_tier": "default"}),
+        ("xai", {"truncation": "disabled"}),
+        ("ollama", {**_FLAT_TOOLS, "tool_choice": "auto"}),
+    ],
+)
+def test_a_default_that_a_server_of_responses_does_not_read_is_no_loss(server: str, settings: dict[str, Any]) -> None:
+    """The same with Responses: a request that the server answers as the caller expects has an empty report."""
+    target = fb.Target("responses", dialect=server)
+
+    converted = fb.convert_request({"model": "m", "input": "hi", **settings}, source="responses", target=target)
+
+    assert not converted.losses
+
+
+@pytest.mark.parametrize("settings", [{"service_tier": "auto"}, {"service_tier": "standard_only"}, {"top_k": -1}])
+def test_a_default_that_a_server_of_messages_does_not_read_is_no_loss(settings: dict[str, Any]) -> None:
+    """Messages has another word for the standard tier, and -1 is a setting without a value."""
+    body = {"model": "m", "max_tokens": 9, "messages": [USER], **settings}
+
+    converted = fb.convert_request(body, source="messages", target=fb.Target("messages", dialect="deepseek"))
+
+    assert not converted.losses
+
+
+def test_text_is_the_default_modality_of_gemini_too() -> None:
+    """A client of Gemini that asks for text only can use every server."""
+    config = {"responseModalities": ["TEXT"]}
+    body = {"contents": [{"role": "user", "parts": [{"text": "hi"}]}], "generationConfig": config}
+
+    assert not fb.convert_request(body, source="generate_content", target=_chat("groq"), model="m").losses
+
+
+def test_state_on_a_server_that_another_one_does_not_have_is_impossible() -> None:
+    """Without the earlier turns the model answers another question, as in every other conversion of this field."""
+    body = {"model": "m", "input": "And in Italy?", "previous_response_id": "resp_1"}
+
+    converted = fb.convert_request(body, source="responses", target=fb.Target("responses", dialect="ollama"))
+
+    assert [(loss.path, loss.code, loss.severity) for loss in converted.losses] == [
+        ("/previous_response_id", "rejected_by_server", "impossible")
+    ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import fields, replace
 from functools import cache
@@ -83,6 +83,17 @@ _RENAMED = RESTATING | {
 """Fields whose values are words: a server has other words, or another field, with the same meaning."""
 
 
+_DEFAULTS: Mapping[str, tuple[Any, ...]] = {
+    "/service_tier": ("auto", "default", "standard_only"),
+    "/truncation": ("disabled",),
+    "/modalities/0": ("text",),
+    "/prompt_cache_options/mode": ("implicit",),
+    "/prompt_cache_options/ttl": ("30m",),
+    "/top_k": (-1,),
+}
+"""Pointers to the values without an effect. A server that does not read the field answers the same."""
+
+
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
@@ -99,7 +110,8 @@ def _unreported(sample: Sample, converted: fb.ConvertedRequest) -> Iterator[str]
         is_percent_encoded = isinstance(value, str) and value.startswith("data:") and "%" in value
         if not value or _json(value) in known or is_part or is_percent_encoded or not _RENAMED.isdisjoint(pointer.split("/")[-2:]):
             continue
-        if not any(is_at_or_below(pointer, path) or is_at_or_below(path, pointer) for path in lost):
+        is_default = value in _DEFAULTS.get(pointer, ())
+        if not (is_default or any(is_at_or_below(pointer, path) or is_at_or_below(path, pointer) for path in lost)):
             yield pointer
 
 

@@ -22,7 +22,8 @@ class LossRule:
     """The severity and reason of losing a field. ``neutral`` values equal the default of the target and are no loss.
 
     ``after``: the value in the target of a field that is only changed. ``restates``: the key, in the same object, of a JSON text; a field
-    with the value of that text is no loss. ``counted_in``: the canonical field whose count includes this one.
+    with the value of that text is no loss. ``counted_in``: the canonical field whose count includes this one. ``by_member``: the rule
+    applies to each member of an object or a list.
     """
 
     severity: Severity = "lossy"
@@ -32,6 +33,7 @@ class LossRule:
     after: JsonValue = None
     restates: str = ""
     counted_in: str = ""
+    by_member: bool = False
 
     def is_neutral(self, value: JsonValue) -> bool:
         """Return whether a value is no loss. Members that are null do not count."""
@@ -39,6 +41,8 @@ class LossRule:
             value = {key: member for key, member in value.items() if member is not None}
         if is_empty(value):
             return True
+        if self.by_member and isinstance(value, list | dict):
+            return all(map(self.is_neutral, value.values() if isinstance(value, dict) else value))
         return bool(self.neutral) and any(value == neutral and type(value) is type(neutral) for neutral in self.neutral)
 
 

@@ -13,7 +13,7 @@ _COUNT = LossRule("info", "accounting", neutral=(0,))
 _CALLERS = LossRule(neutral=(["direct"],))
 
 LOSS_RULES: Mapping[str, LossRule] = {
-    "Request.tool_choice": _LOSSY,
+    "Request.tool_choice": LossRule(neutral=("auto", {"type": "auto"})),
     "Request.reasoning": _LOSSY,
     "Request.output_format": LossRule("impossible"),
     "Request.audio": _LOSSY,
@@ -117,7 +117,7 @@ NO_LOSS: frozenset[str] = frozenset({
 })  # fmt: skip
 """Fields that hold nothing that could be lost, apart from the pointers that every node has."""
 
-_SETTING_RULES: Mapping[str, LossRule] = {
+SETTING_RULES: Mapping[str, LossRule] = {
     "seed": _LOSSY,
     "presence_penalty": LossRule(neutral=(0, 0.0)),
     "frequency_penalty": LossRule(neutral=(0, 0.0)),
@@ -125,8 +125,8 @@ _SETTING_RULES: Mapping[str, LossRule] = {
     "top_logprobs": LossRule(neutral=(0,)),
     "n": LossRule("impossible", "single_answer", (1,)),
     "parallel_tool_calls": LossRule(neutral=(True,)),
-    "modalities": LossRule("impossible", "unsupported_media", neutral=("text",)),
-    "tier": LossRule(neutral=("auto",)),
+    "modalities": LossRule("impossible", "unsupported_media", neutral=("text",), by_member=True),
+    "tier": LossRule(neutral=("auto", "standard")),
     "additional_tier": LossRule(neutral=("auto",)),
     "user": _INFO,
     "safety_identifier": _INFO,
@@ -134,9 +134,10 @@ _SETTING_RULES: Mapping[str, LossRule] = {
     "store": LossRule("info", neutral=(False,)),
     "verbosity": LossRule(neutral=("medium",)),
     "prompt_cache_key": _INFO,
+    "prompt_cache_options": LossRule(neutral=("implicit", "30m", False), by_member=True),
     "prompt_cache_retention": _INFO,
     "automatic_cache": LossRule("info", "weaker_form", kind="changed", after="automatic caching of the server"),
-    "stream_options": _INFO,
+    "stream_options": LossRule("info", by_member=True),
     "usage_in_stream": LossRule("info", neutral=(True,)),
 }
 """Setting of a request to the severity and reason of its loss. A setting without a row is lossy."""
@@ -144,4 +145,4 @@ _SETTING_RULES: Mapping[str, LossRule] = {
 
 def rule_of_setting(name: str) -> LossRule:
     """Return the loss rule of a setting."""
-    return _SETTING_RULES.get(name, _LOSSY)
+    return SETTING_RULES.get(name, _LOSSY)

@@ -20,6 +20,7 @@ from formatbridge.formats.shared.turns import note_prefill
 from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import FieldPaths, Ledger
+from formatbridge.report.loss_rules import rule_of_setting
 
 # Messages.
 
@@ -266,7 +267,8 @@ def _with_tier_of_server(body: JsonObject, request: ir.Request, rules: DialectRu
     """Return a request without a tier that the server does not have."""
     if rules.tiers is None or body.get("service_tier") in (None, *rules.tiers):
         return body
-    losses.dropped(request, "tier", "unsupported_by_server", severity="info")
+    if not rule_of_setting("tier").is_neutral(request.settings.get("tier")):
+        losses.dropped(request, "tier", "unsupported_by_server", severity="info")
     return {key: value for key, value in body.items() if key != "service_tier"}
 
 

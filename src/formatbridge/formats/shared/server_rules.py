@@ -20,8 +20,8 @@ from formatbridge.formats.shared.tool_selection import added_tools, note_moved
 from formatbridge.formats.shared.turns import leading_instructions, with_instructions_first
 from formatbridge.jsontext.types import JsonObject, JsonValue
 from formatbridge.report.ledger import Ledger
-from formatbridge.report.loss_rules import rule_of_setting
-from formatbridge.report.losses import Severity
+from formatbridge.report.loss_rules import LOSS_RULES, SETTING_RULES, rule_of_setting
+from formatbridge.report.losses import SEVERITY_RANKS, Severity
 
 _REJECTED, _IGNORED, _UNSUPPORTED, _LIMIT = "rejected_by_server", "ignored_by_server", "unsupported_by_server", "server_limit"
 
@@ -105,6 +105,13 @@ def _name_of_field(name: str, value: object, request: ir.Request) -> str:
     """Return the canonical name for the field of the source with a setting. Messages has two fields with a tier."""
     is_second = name == "tier" and request.format == "messages" and value not in _FAST
     return "additional_tier" if is_second else name
+
+
+def _fields_of(name: str, spec: FormatSpec) -> list[str]:
+    """Return the fields of a body, at its top, that may have a setting."""
+    flat = spec.settings.wire.get(name)
+    places = (flat,) if flat else spec.field_paths.places.get(f"Request.{name}", (name,))
+    return [place.partition("/")[0] for place in places]
 
 
 def _without_unread_objects(request: ir.Request, rules: DialectRules, losses: Ledger) -> ir.Request:
@@ -457,6 +464,27 @@ def rename_for_server(body: JsonObject, request: ir.Request, spec: FormatSpec, l
     return renamed
 
 
+def _severity_of_field(field: str, value: JsonValue, request: ir.Request, spec: FormatSpec) -> Severity | None:
+    """Return the severity of the loss of a field of a body, ``value``; None if it has the default value."""
+    if field in SETTING_RULES:
+        values = [(SETTING_RULES[field], value)]
+    elif names := _settings_in(field, request, spec):  # the decoder has translated their words: ``standard_only`` is ``standard``
+        values = [(rule_of_setting(name), request.settings[name]) for name in names]  # type: ignore[literal-required]  # its keys
+    elif field in spec.settings.canonical:  # a value without a meaning, which the decoder has left out
+        values = []
+    else:
+        row = f"Request.{field}"
+        values = [(LOSS_RULES.get(row) or spec.field_paths.rules.get(row) or rule_of_setting(field), value)]
+    severities = [rule.severity for rule, each in values if not rule.is_neutral(each)]
+    return max(severities, key=SEVERITY_RANKS.__getitem__, default=None)
+
+
+def _settings_in(field: str, request: ir.Request, spec: FormatSpec) -> list[str]:
+    """Return the settings of a request in a field of a body."""
+    first = [name for name, value in request.settings.items() if _field_of(name, value, spec) == field]
+    return first or [name for name in request.settings if field in _fields_of(name, spec)]
+
+
 def drop_unread_fields(body: JsonObject, before: JsonObject, request: ir.Request, spec: FormatSpec, losses: Ledger) -> JsonObject:
     """Return a body of a caller in the same format without the fields that the server does not read. ``before``: the caller's body."""
     rules = spec.dialect
@@ -468,9 +496,9 @@ def drop_unread_fields(body: JsonObject, before: JsonObject, request: ir.Request
     for field in sorted(unread):
         if field == "tool_choice" and request.tool_choice is not None and request.tool_choice.mode == "none":
             continue  # without its tools, the request has the same effect
-        rule = rule_of_setting(field)
-        if before[field] not in (None, [], {}) and not rule.is_neutral(before[field]):
-            losses.dropped(request, field, _code_of(names[field], rules), severity=rule.severity)
+        severity = _severity_of_field(names[field], before[field], request, spec)
+        if severity is not None:
+            losses.dropped(request, field, _code_of(names[field], rules), severity=severity)
     if not rules.accepts_nulls:
         result = {key: value for key, value in result.items() if value is not None}
     return spec.server_requests.without_unread_values(result, request, rules, losses)

@@ -17,9 +17,6 @@ from formatbridge.report.losses import Severity
 _CACHE_DEFAULTS = (("mode", "implicit"), ("ttl", "30m"))
 """The defaults of a server that has cache options."""
 
-_BY_MEMBER = frozenset({"modalities", "stream_options"})
-"""Settings whose members are lost separately; their loss rule applies to one member."""
-
 # "`logprobs` must be set to `true` if this parameter is used" (official SDK, ``CompletionCreateParams.top_logprobs``).
 _FOLLOWS = {"top_logprobs": "logprobs"}
 """Settings to the settings that they require. A server that has both rejects the first without the second."""
@@ -132,7 +129,7 @@ def drop_cache_options(request: ir.Request, losses: Ledger, kept: str = "") -> N
 def drop_setting(request: ir.Request, name: str, value: Any, losses: Ledger) -> None:
     """Note that a setting is lost, unless its value equals the default of the target."""
     rule = rule_of_setting(name)
-    if name in _BY_MEMBER:
+    if rule.by_member:
         for member_key, member in value.items() if isinstance(value, dict) else enumerate(value):
             if not rule.is_neutral(member):
                 losses.dropped(request, f"{name}/{escape(str(member_key))}", rule.code, severity=rule.severity)
