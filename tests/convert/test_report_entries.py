@@ -215,3 +215,67 @@ def test_state_on_a_server_that_another_one_does_not_have_is_impossible() -> Non
     assert [(loss.path, loss.code, loss.severity) for loss in converted.losses] == [
         ("/previous_response_id", "rejected_by_server", "impossible")
     ]
+
+
+# Reasons.
+
+
+def test_a_flattened_namespace_has_the_reason_that_there_are_none() -> None:
+    """The name is legal, so another name would not help the user. Another server of the format would."""
+    body = {"model": "m", "input": "hi", "tools": [{"type": "namespace", "name": "ns", "description": "d", **_FLAT_TOOLS}]}
+
+    vllm = fb.convert_request(body, source="responses", target=fb.Target("responses", dialect="vllm"))
+    messages = fb.convert_request(body, source="responses", target="messages")
+
+    assert [(loss.path, loss.why) for loss in vllm.losses] == [("/tools/0", "vLLM does not support it")]
+    assert [(loss.path, loss.why) for loss in messages.losses] == [("/tools/0", "the target has no namespaces of tools")]
+
+
+def test_a_model_that_does_not_reason_is_the_reason_also_next_to_a_forced_call() -> None:
+    """Without the forced call the effort would be lost as well."""
+    body = {"model": "m", "messages": [USER], "reasoning_effort": "high", **_TOOLS, "tool_choice": "required"}
+    target = fb.Target("messages", model=fb.ModelFacts(reasoning="none"))
+
+    converted = fb.convert_request(body, source="chat_completions", target=target)
+
+    assert _losses(converted) == [("/reasoning_effort", "no_reasoning", None)]
+
+
+def test_a_flag_that_vertex_rejects_is_rejected_by_vertex() -> None:
+    """The Gemini API requires the flag, so the user must read which server does not have it."""
+    body = {
+        "contents": [{"role": "user", "parts": [{"text": "hi"}]}],
+        "tools": [{"googleSearch": {}}, {"functionDeclarations": [{"name": "f"}]}],
+        "toolConfig": {"includeServerSideToolInvocations": True},
+    }
+
+    converted = fb.convert_request(
+        body, source="generate_content", target=fb.Target("generate_content", dialect="vertex"), model="m"
+    )
+
+    assert "toolConfig" not in converted.body
+    assert _losses(converted) == [("/toolConfig/includeServerSideToolInvocations", "rejected_by_server", None)]
+
+
+def test_a_prefill_is_reported_as_a_complete_turn() -> None:
+    """The text is in the body, unchanged. What changes is that the model may begin a new turn after it."""
+    body = {"model": "m", "max_tokens": 99, "messages": [USER, {"role": "assistant", "content": "The answer is"}]}
+
+    converted = fb.convert_request(body, source="messages", target="chat_completions")
+
+    assert converted.body["messages"][1] == body["messages"][1]  # type: ignore[index]
+    assert _losses(converted) == [("/messages/1", "prefill", "a complete turn of the model")]
+
+
+def test_a_limit_that_the_format_requires_cannot_be_refused() -> None:
+    """A table of models may have facts of another format. The limit of the caller is better than the default one."""
+    facts = fb.ModelFacts(refuses=frozenset({"max_tokens"}))
+    sources: list[fb.Format] = ["chat_completions", "messages"]
+
+    for source in sources:
+        body = {"model": "m", "messages": [USER], "max_tokens": 9000}
+        converted = fb.convert_request(body, source=source, target=fb.Target("messages", model=facts))
+
+        assert converted.body["max_tokens"] == 9000
+        assert not converted.losses
+        assert not converted.additions

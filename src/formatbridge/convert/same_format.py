@@ -142,6 +142,9 @@ class _Adaptation:
             self.request, _without_history(format_of_server), self._noted, options, facts
         )
         """The caller's tools that were changed."""
+        patterns = self._rules.rejects_nested if self._rules is not None else ()
+        self._rejected = [pointer for pattern in sorted(patterns) for pointer in _matches(raw, pattern.split("/"), "", format)]
+        """The pointers of fields below others that the server rejects."""
         self._codes = {loss.code for loss in self._noted.losses}
 
     def body(self, losses: Ledger) -> JsonObject:
@@ -202,11 +205,7 @@ class _Adaptation:
 
     def _nested_fields(self, losses: Ledger) -> list[str]:
         """Return the pointers of fields below others that the server rejects, which are noted, or ignores without any effect."""
-        patterns = self._rules.rejects_nested if self._rules is not None else ()
-        pointers = [
-            pointer for pattern in sorted(patterns) for pointer in _matches(self._raw, pattern.split("/"), "", self._format)
-        ]
-        pointers = [pointer for pointer in pointers if not self._patch.concerns(pointer)]
+        pointers = [pointer for pointer in self._rejected if not self._patch.concerns(pointer)]
         for pointer in pointers:
             if any(loss.code in _OF_TARGET and loss.path.startswith(f"{pointer}/") for loss in self._noted.losses):
                 continue  # each of its items is in the report
@@ -349,9 +348,14 @@ class _Adaptation:
             pointer = self._patch.changes.pointer(pointer)
             return resolve(before, pointer) != resolve(body, pointer) and not _is_elsewhere(pointer, before, body)
 
-        losses.include(
+        noted = [
             loss for loss in self._noted.losses if loss.code in _OF_TARGET or self._patch.concerns(loss.path) or differs(loss.path)
-        )
+        ]
+        for loss in noted:
+            if loss.path in self._rejected and loss.code not in _OF_TARGET:  # the encoder leaves it out because of the server
+                losses.dropped_at(loss.path, "rejected_by_server", severity=loss.severity)
+            else:
+                losses.include([loss])
         for addition in self._noted.additions(self._for_server):
             pointer = self._patch.pointer_of_addition(addition.path)
             if pointer is not None:

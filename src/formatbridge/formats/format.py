@@ -423,6 +423,8 @@ class FormatSpec:
     """How a request gets the fields that one server reads; by default every server of the format reads the same ones."""
     reasoning_items: Mapping[str, str] = field(default_factory=dict)
     """Fields of a request with a list to the item that only a model that reasons accepts."""
+    required_settings: frozenset[str] = frozenset()
+    """The canonical settings that every request has, so that no model refuses them."""
     smallest_budget: int | None = None
     """The smallest budget for reasoning in tokens; None: the amount of reasoning is an effort."""
     excludes_reasoning: Callable[[ir.Request], bool] = _never

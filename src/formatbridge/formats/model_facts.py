@@ -53,7 +53,10 @@ class ModelFacts:
     context: int | None = None
     """The longest input in tokens. Nothing counts the tokens of a request; ``explain`` shows the number."""
     refuses: frozenset[str] = frozenset()
-    """What the model rejects, by canonical name (see ``PARAMETERS``). It is left out or replaced, and reported."""
+    """What the model rejects, by canonical name (see ``PARAMETERS``). It is left out or replaced, and reported.
+
+    A parameter that the target format requires stays, such as ``max_tokens`` in messages.
+    """
     reasoning: ReasoningKind | None = None
     """How a request controls the reasoning of the model; None: unknown."""
     efforts: tuple[ir.Effort, ...] = ()

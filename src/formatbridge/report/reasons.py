@@ -24,6 +24,7 @@ REASONS: Mapping[str, str] = {
     "moved": "moved to another place in the target",
     "position_lost": "its position in the turn is lost",
     "renamed": "the target does not allow this name",
+    "namespace": "the target has no namespaces of tools",
     "wrapped": "free text becomes a JSON argument",
     "invalid_arguments": "not a JSON object, passed on as text",
     "duplicate_keys": "the key is repeated, only the last value counts",

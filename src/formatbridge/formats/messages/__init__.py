@@ -80,6 +80,7 @@ MESSAGES = FormatSpec(
     only_with_tools={"tool_choice": "tools"},
     smallest_budget=SMALLEST_BUDGET,
     excludes_reasoning=forces_call,
+    required_settings=frozenset({"max_tokens"}),
     repair_history=repair_history,
     billing_header="x-anthropic-billing-header:",  # of Claude Code; source: vllm and CLIProxyAPI, which remove it
     encode_rejection=encode_rejection,

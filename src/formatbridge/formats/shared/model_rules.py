@@ -32,7 +32,7 @@ def adapt_to_model(request: ir.Request, facts: ModelFacts, spec: FormatSpec, los
     """Return a request that a model accepts; the same object if nothing changes. ``spec``: the format in which it is encoded."""
     # Order: parameters first, because the limit of the answer also limits a budget for reasoning.
     if facts.refuses:
-        request = _without_refused(request, facts.refuses, losses)
+        request = _without_refused(request, facts.refuses - spec.required_settings, losses)
         if "json_schema" in facts.refuses and request.output_format is not None and request.output_format.type != "text":
             request = _without_schema(request, request.output_format, spec, losses)
     limit = request.settings.get("max_tokens")
@@ -43,7 +43,8 @@ def adapt_to_model(request: ir.Request, facts: ModelFacts, spec: FormatSpec, los
         excludes = spec.dialect is not None and spec.dialect.forced_call_excludes_reasoning
         if excludes and _cannot_be_off(facts) and spec.excludes_reasoning(request):
             request = _without_forced_call(request, losses)
-        if request.reasoning is not None and not spec.excludes_reasoning(request):
+        # What an encoder drops next to a forced call needs no change, unless the model does not reason at all.
+        if request.reasoning is not None and (not spec.excludes_reasoning(request) or _never_reasons(request.reasoning, facts)):
             request = replace(request, reasoning=_adapt_reasoning(request, request.reasoning, facts, spec, losses))
         if "Message.effort" in spec.field_paths.places:  # other formats drop it
             request = _with_message_efforts(request, facts, losses)
@@ -206,6 +207,11 @@ def _has_budgets(spec: FormatSpec) -> bool:
 def _amounts_of_server(spec: FormatSpec) -> Set[str]:
     """Return in which units a request sets the amount of reasoning, if servers of the format differ in this."""
     return spec.server_requests.reasoning_amounts(spec.dialect) if spec.dialect is not None else frozenset()
+
+
+def _never_reasons(config: ir.ReasoningConfig, facts: ModelFacts) -> bool:
+    """Return whether the settings turn reasoning on, and the model does not reason."""
+    return facts.reasoning == "none" and not is_reasoning_off(config)
 
 
 def _drop_config(config: ir.ReasoningConfig, code: str, losses: Ledger) -> None:

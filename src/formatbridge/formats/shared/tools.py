@@ -247,7 +247,7 @@ def _is_legal(name: str, rules: ToolRules) -> bool:
 
 def _declare_tool(tool: ir.Tool, names: _Names, losses: Ledger, namespace: str | None = None) -> list[ir.Tool]:
     if isinstance(tool, ir.Namespace) and not names.rules.has_namespaces:
-        losses.changed(tool, "", [f"{tool.name}__{inner.name}" for inner in tool.tools], "renamed")
+        losses.changed(tool, "", [f"{tool.name}__{inner.name}" for inner in tool.tools], _code_of_namespace(losses))
         return [result for inner in tool.tools for result in _declare_tool(inner, names, losses, tool.name)]
     if not isinstance(tool, ir.FunctionTool | ir.CustomTool):
         return [tool]
@@ -269,6 +269,12 @@ def _declare_tool(tool: ir.Tool, names: _Names, losses: Ledger, namespace: str |
         names.custom.add((namespace, names.callers[new].name))
         return [_wrapped_tool(tool, losses)]
     return [tool]
+
+
+def _code_of_namespace(losses: Ledger) -> str:
+    """Return the reason for which a namespace becomes a prefix of names: the format has none, or only this server."""
+    is_of_server = losses.dialect is not None and losses.dialect.has_namespaces is False
+    return "unsupported_by_server" if is_of_server else "namespace"
 
 
 def _wrapped_tool(tool: ir.CustomTool, losses: Ledger) -> ir.FunctionTool:
@@ -334,7 +340,8 @@ def _adapt_call(call: ir.ToolCall, names: _Names, losses: Ledger) -> ir.ToolCall
     if name == call.name and new == call.id and not (wraps or is_search) and arguments is call.arguments:
         return call
     if name != call.name and not is_known:
-        losses.changed(call, "name", name, "renamed")
+        is_prefixed = call.namespace is not None and name == f"{call.namespace}__{call.name}"
+        losses.changed(call, "name", name, _code_of_namespace(losses) if is_prefixed else "renamed")
     if new != call.id:
         losses.changed(call, "id", new, "repeated_id" if names.ids.repeats(call) else "renamed", severity="info")
     if wraps and (call.namespace, call.name) not in names.custom:

@@ -7,6 +7,9 @@ from dataclasses import replace
 from formatbridge import ir
 from formatbridge.report.ledger import Ledger
 
+_COMPLETE_TURN = "a complete turn of the model"
+"""What a final turn of the model becomes if the target does not continue it. Its text stays."""
+
 
 def leading_instructions(messages: list[ir.Message]) -> int:
     """Count the messages of the system prompt: the instructions before the first turn."""
@@ -46,7 +49,7 @@ def note_prefill(request: ir.Request, losses: Ledger) -> None:
     if last is None or last.role != "assistant" or not last.parts:
         return
     if not any(isinstance(part, ir.ToolCall | ir.Hosted) for part in last.parts):
-        losses.changed(last, "", "".join(part.text for part in last.parts if isinstance(part, ir.Text)), "prefill")
+        losses.changed(last, "", _COMPLETE_TURN, "prefill")
 
 
 def note_no_turns(request: ir.Request, losses: Ledger) -> None:
