@@ -40,9 +40,10 @@ class ToolChoice:
     Modes: ``named``: it must call ``names[0]``. ``allowed``: only the tools in ``names``; ``allowed_mode`` states whether
     it must call one.
     ``validated``: it may call any tool, and arguments must match their schemas. ``hosted``: a server tool of kind ``names[0]``.
-    ``namespaces`` is parallel to ``names``, where tools have namespaces. The field ``hosted`` lists the allowed kinds of server tools and
-    labels of MCP servers, or the chosen one if it is the only entry. ``always_allowed`` lists server tools that stay available if
-    only some functions are allowed.
+    ``namespaces`` is parallel to ``names``, where tools have namespaces. ``second_src`` is the pointer of the name if the mode has its own
+    pointer, because the object of both has another setting, too. The field ``hosted`` lists the allowed kinds of server tools and
+    labels of MCP servers, or the chosen one if it is the only entry. ``always_allowed`` lists server tools that stay available if only some
+    functions are allowed.
     """
 
     mode: Literal["auto", "none", "required", "named", "allowed", "validated", "hosted"]
@@ -52,6 +53,7 @@ class ToolChoice:
     always_allowed: list[str] = field(default_factory=list)
     allowed_mode: Literal["auto", "required"] = "required"
     src: str = ""
+    second_src: str = ""
     extra: JsonObject | None = None
 
 

@@ -172,19 +172,21 @@ def _encode_callers(tool: ir.FunctionTool, callers: list[str], has_code: bool, l
 def decode_tool_choice(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.ToolChoice:
     """Decode the tool choice. Its ``disable_parallel_tool_use`` is decoded with the settings."""
     kind = "tool" if raw.get("type") is None else raw["type"]
-    extra = read_extra(raw, _CHOICE if isinstance(raw.get("disable_parallel_tool_use"), bool) else _CHOICE_WITHOUT_PARALLEL)
+    has_parallel = isinstance(raw.get("disable_parallel_tool_use"), bool)
+    extra = read_extra(raw, _CHOICE if has_parallel else _CHOICE_WITHOUT_PARALLEL, f"{src}/" if has_parallel else "")
+    # ``disable_parallel_tool_use`` stays if the target does not have the choice.
+    second_src = f"{src}/name" if has_parallel and kind == "tool" else ""
+    at = f"{src}/type" if has_parallel and "type" in raw else second_src or src
     if kind == "tool":
         name = raw["name"]
         hosted = next((tool for tool in tools if isinstance(tool, ir.HostedTool) and tool.name == name), None)
         if hosted is None:
-            return ir.ToolChoice(mode="named", names=[name], src=src, extra=extra)
-        if raw.get("disable_parallel_tool_use"):  # this field stays if the target cannot force a server tool
-            src, extra = f"{src}/name", read_extra(raw, _CHOICE, f"{src}/")
-        return ir.ToolChoice(mode="hosted", names=[server_tool_name(hosted)], src=src, extra=extra)
+            return ir.ToolChoice(mode="named", names=[name], src=at, second_src=second_src, extra=extra)
+        return ir.ToolChoice(mode="hosted", names=[server_tool_name(hosted)], src=at, second_src=second_src, extra=extra)
     if not isinstance(kind, str) or kind not in _MODES:
         return ir.ToolChoice(mode="auto", src=src, extra={WHOLE_NODE: raw})
-    unread = {"name": raw["name"]} if "name" in raw else None
-    return ir.ToolChoice(mode=_MODES[kind], src=src, extra=merge_extra(extra, unread))  # type: ignore[arg-type]  # the values of the table
+    unread = {f"{src}/name" if has_parallel else "name": raw["name"]} if "name" in raw else None
+    return ir.ToolChoice(mode=_MODES[kind], src=at, extra=merge_extra(extra, unread))  # type: ignore[arg-type]  # the values of the table
 
 
 def encode_tool_choice(choice: ir.ToolChoice, tools: list[JsonObject], losses: Ledger) -> JsonObject | None:
