@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import formatbridge as fb
-from tests.support.same_format import USER
+from tests.support.same_format import USER, convert_chat
 
 
 def _chat(server: str) -> fb.Target:
@@ -279,3 +279,60 @@ def test_a_limit_that_the_format_requires_cannot_be_refused() -> None:
         assert converted.body["max_tokens"] == 9000
         assert not converted.losses
         assert not converted.additions
+
+
+# Pointers.
+
+
+@pytest.mark.parametrize("name", ["f", None])
+def test_the_choice_of_a_tool_is_lost_without_the_setting_next_to_it(name: str | None) -> None:
+    """Ollama reads whether calls may be parallel, which Messages has in the same object."""
+    function = {"name": "f", "input_schema": {"type": "object", "properties": {}}}
+    choice = {"type": "tool", "name": name} if name else {"type": "any"}
+    body = {"model": "m", "max_tokens": 9, "messages": [USER], "tools": [function]}
+
+    def losses(tool_choice: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+        converted = fb.convert_request(body | {"tool_choice": tool_choice}, source="messages", target=_chat("ollama"))
+        return converted.body, [loss.path for loss in converted.losses]
+
+    alone, paths_alone = losses(choice)
+    both, paths = losses(choice | {"disable_parallel_tool_use": True})
+
+    assert "parallel_tool_calls" not in alone
+    assert paths_alone == ["/tool_choice"]
+    assert both["parallel_tool_calls"] is False
+    assert paths == [f"/tool_choice/{key}" for key in choice]
+
+
+_TOKENS = [{"type": "reasoning.encrypted", "data": "enc"}, {"type": "reasoning.text", "text": "", "signature": "sig"}]
+
+
+def test_lost_tokens_of_a_conversation_that_is_replaced_have_pointers_of_the_caller() -> None:
+    """A call in the old field makes the library write the whole conversation anew, with other details."""
+    message = {"role": "assistant", "content": "a", "reasoning_details": _TOKENS, "function_call": {"name": "f", "arguments": "{}"}}
+    result = {"role": "function", "name": "f", "content": "ok"}
+
+    converted = convert_chat({"messages": [USER, message, result]}, "mistral")
+
+    assert [(loss.path, loss.before) for loss in converted.losses] == [
+        ("/messages/1/reasoning_details/0/data", "enc"),
+        ("/messages/1/reasoning_details/1/signature", "sig"),
+    ]
+
+
+def test_lost_tokens_of_another_format_have_pointers_of_the_caller() -> None:
+    """A client of Messages keeps the tokens of a Chat server in its history, and then another server gets this history."""
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "a", "reasoning_details": _TOKENS}}
+    answer = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+    content = fb.convert_response(answer, source="chat_completions", target="messages").body["content"]
+    messages = [USER, {"role": "assistant", "content": content}, USER]
+
+    converted = fb.convert_request(
+        {"model": "m", "max_tokens": 9, "system": "s", "messages": messages}, source="messages", target=_chat("mistral")
+    )
+
+    assert converted.losses
+    for loss in converted.losses:
+        _, _, _, _, index, *_ = loss.path.split("/")
+        assert loss.before in (content[int(index)], *content[int(index)].values())
+        assert loss.code == "rejected_by_server"

@@ -162,16 +162,30 @@ class _Adaptation:
         changes.remove(loss.path for loss in unread if loss.path and not self._patch.concerns(loss.path))
         changes.remove([*self._nested_fields(losses), *self._items_of_reasoning(losses), *self._empty_messages(losses)])
         body, before = _changed(self._with_changed_settings(body), changes, self._format), changes.apply(self._raw)
-        noted = Ledger(before, self._format.field_paths)
-        noted.dialect = rules
+        noted, written = self._ledgers(before)
         if rules is not None:  # after the removal of values, because this moves parts of messages
             body = self._without_needless_choice(body)
-            body = _with_fields_of_server(body, self._format, self._for_server, rules, noted)
+            body = _with_fields_of_server(body, self._format, self._for_server, rules, written)
         self._report(body, before, losses)
         if rules is not None:
-            body = drop_unread_fields(body, before, self.request, self._format_of_server, noted)
-        _include(losses, noted, body, changes.original)
+            body = drop_unread_fields(body, before, self.request, self._format_of_server, written)
+        losses.include(replace(loss, path=changes.original(loss.path)) for loss in noted.losses)
+        for addition in written.additions(body):
+            losses.added(addition.path, addition.value, addition.why)
         return body
+
+    def _ledgers(self, before: JsonObject) -> tuple[Ledger, Ledger]:
+        """Return the ledgers of the losses and of the additions of the fields that only the server has.
+
+        ``before``: the body of the caller. Its messages have the losses if the encoder has written others, with other pointers.
+        """
+        noted, written = Ledger(before, self._format.field_paths), Ledger(before, self._format.field_paths)
+        noted.dialect = written.dialect = self._rules
+        if self._rules is None or not self._patch.replaces(f"/{self._field}"):
+            return written, written
+        body = _with_fields_of_server(before, self._format, self._for_server, self._rules, noted)
+        drop_unread_fields(body, before, self.request, self._format_of_server, noted)
+        return noted, written
 
     def is_equivalent(self, body: JsonObject) -> bool:
         """Return whether the encoder writes a conversation for the server from ``body`` as from the body of the caller.

@@ -5,7 +5,7 @@ Compatible servers have different fields for them. A request may have any of the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,7 @@ from formatbridge.formats.chat_completions.reasoning_control import CONFIG_FIELD
 from formatbridge.formats.format import ServerRequests
 from formatbridge.formats.shared.settings import is_reasoning_off
 from formatbridge.formats.shared.turns import note_prefill
-from formatbridge.jsontext.pointers import escape
+from formatbridge.jsontext.pointers import escape, objects_in
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import FieldPaths, Ledger
 from formatbridge.report.loss_rules import rule_of_setting
@@ -25,10 +25,41 @@ from formatbridge.report.loss_rules import rule_of_setting
 # Messages.
 
 
-def _messages_for_server(body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
+_Lost = Callable[[str, Any, str], None]
+"""A function that notes a lost value of a message: its pointer, the value and the code."""
+
+
+def _lost_by_caller(losses: Ledger) -> _Lost:
+    """Return a function that notes lost values of the caller's own messages."""
+
+    def lost(pointer: str, value: Any, code: str) -> None:
+        del value  # the report reads it at the pointer
+        losses.dropped_at(pointer, code)
+
+    return lost
+
+
+def _lost_by_encoder(request: ir.Request, losses: Ledger) -> _Lost:
+    """Return a function that notes lost tokens of encoded messages, whose pointers are not those of the source, at the parts with them."""
+    parts = [part for message in request.messages for part in message.parts]
+    signatures = [signature for part in parts if isinstance(signature := getattr(part, "signature", None), ir.Signature)]
+
+    def lost(pointer: str, value: Any, code: str) -> None:
+        del pointer
+        values = [value, *(member for _, node in objects_in(value) for member in node.values())]
+        for signature in signatures:
+            if signature.token in values:
+                losses.dropped(signature, code=code)
+
+    return lost
+
+
+def _messages_for_server(body: JsonObject, rules: DialectRules, losses: Ledger, lost: _Lost) -> JsonObject:
     """Return a request whose messages have their reasoning and their documents where the server reads them."""
     messages = body["messages"]
-    changed = [_move_reasoning(_with_documents(message, rules), index, rules, losses) for index, message in enumerate(messages)]
+    changed = [
+        _move_reasoning(_with_documents(message, rules), index, rules, losses, lost) for index, message in enumerate(messages)
+    ]
     return body if all(one is other for one, other in zip(changed, messages, strict=True)) else body | {"messages": changed}
 
 
@@ -51,17 +82,17 @@ _DOCUMENT_PARTS = frozenset({"document_url", "file_url"})
 """Types of parts with documents that single servers have."""
 
 
-def _move_reasoning(message: JsonObject, index: int, rules: DialectRules, losses: Ledger) -> JsonObject:
+def _move_reasoning(message: JsonObject, index: int, rules: DialectRules, losses: Ledger, lost: _Lost) -> JsonObject:
     """Return a message with its reasoning where the server reads it; the same object if it is there."""
     if message.get("role") != "assistant":
         return message
     content, history = message.get("content"), rules.reasoning_history
     if history == "none":
-        return _without_reasoning(message, index, losses)
+        return _without_reasoning(message, index, lost)
     # Mistral: {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "..."}]}, {"type": "text", "text": "..."}]}
     thinking = [part for part in content if part.get("type") == "thinking"] if isinstance(content, list) else []
     if history == "thinking_part":
-        return _with_thinking_part(message, thinking, index, rules, losses)
+        return _with_thinking_part(message, thinking, index, rules, lost)
     reads_details = history == "reasoning" and rules.reasoning_control == "reasoning"  # OpenRouter
     if not thinking and (history is None or (reads_details and message.get("reasoning_details"))):
         return message
@@ -78,26 +109,26 @@ def _move_reasoning(message: JsonObject, index: int, rules: DialectRules, losses
     is_repeated = not any(map(message.get, TEXT_FIELDS)) and not thinking
     if not message.get(field) and message.get(other) == text:
         message = {key: value for key, value in message.items() if key != other}
-    message = _without_texts(message, (other,), text, index, rules, losses)
+    message = _without_texts(message, (other,), text, index, rules, lost)
     if is_repeated and text and any(map(message.get, LIST_FIELDS)):
         losses.added(f"/messages/{index}/{field}", text, f"{rules.server} reads the text of reasoning there")
     return message | {field: text} if text and message.get(field) != text else message
 
 
-def _without_reasoning(message: JsonObject, index: int, losses: Ledger) -> JsonObject:
+def _without_reasoning(message: JsonObject, index: int, lost: _Lost) -> JsonObject:
     """Return a message without the fields with reasoning. Parts with reasoning have been removed before."""
     for key in sorted(REASONING_FIELDS & message.keys()):
         if message[key]:
-            losses.dropped_at(f"/messages/{index}/{key}", "unsupported_by_server")
+            lost(f"/messages/{index}/{key}", message[key], "unsupported_by_server")
     return {key: value for key, value in message.items() if key not in REASONING_FIELDS}
 
 
 def _with_thinking_part(
-    message: JsonObject, thinking: list[JsonObject], index: int, rules: DialectRules, losses: Ledger
+    message: JsonObject, thinking: list[JsonObject], index: int, rules: DialectRules, lost: _Lost
 ) -> JsonObject:
     """Return a message whose reasoning is a part of its content only."""
     text = _text_in(thinking) or _text_of(message)
-    message = _without_texts(message, TEXT_FIELDS, text, index, rules, losses)
+    message = _without_texts(message, TEXT_FIELDS, text, index, rules, lost)
     if thinking or not text:
         return message
     content = message.get("content") or []
@@ -120,14 +151,14 @@ def _reasoning_text(parts: Iterable[ir.Part]) -> str:
 
 
 def _without_texts(
-    message: JsonObject, fields: Sequence[str], text: str, index: int, rules: DialectRules, losses: Ledger
+    message: JsonObject, fields: Sequence[str], text: str, index: int, rules: DialectRules, lost: _Lost
 ) -> JsonObject:
     """Return a message without the fields with reasoning that the server rejects; note what is not in ``text``."""
     rejected = [key for key in message if key in (*fields, *LIST_FIELDS) and f"assistant.{key}" in rules.rejects_in_messages]
     for key in rejected:
         for pointer, value in _values_of(message, key):
             if value not in (None, "") and not (isinstance(value, str) and value in text):
-                losses.dropped_at(f"/messages/{index}/{pointer}", "rejected_by_server")
+                lost(f"/messages/{index}/{pointer}", value, "rejected_by_server")
     return {key: value for key, value in message.items() if key not in rejected} if rejected else message
 
 
@@ -309,7 +340,7 @@ class _ServerRequests(ServerRequests):
             body = others | {"logprobs": body.get("top_logprobs", 1) if body["logprobs"] else 0}
         body = _with_tier_of_server(body, request, rules, losses)
         if rules.reasoning_history is not None:
-            body = _messages_for_server(body, rules, losses)
+            body = _messages_for_server(body, rules, losses, _lost_by_encoder(request, losses))
             if not rules.accepts_empty_answers:  # without reasoning a message may only look empty
                 body = body | {"messages": _without_empty_answers(body["messages"], losses)}
         if rules.prefill_field is not None and body["messages"]:
@@ -326,7 +357,8 @@ class _ServerRequests(ServerRequests):
         return frozenset(name for name in ("effort", "budget") if getattr(control, name))
 
     def with_server_fields(self, body: JsonObject, encoded: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
-        return _words_for_server(_messages_for_server(body, rules, losses), encoded, rules)
+        body = _messages_for_server(body, rules, losses, _lost_by_caller(losses))
+        return _words_for_server(body, encoded, rules)
 
     def without_unread_values(self, body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
         body = _with_tier_of_server(body, request, rules, losses)
