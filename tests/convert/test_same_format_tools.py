@@ -152,7 +152,7 @@ def test_a_function_of_a_namespace_takes_its_place() -> None:
     converted = convert({"input": "Hi", "tools": tools}, "vllm", "responses")
 
     assert converted.body["tools"] == [function | {"name": "n__f"}, tools[1]]
-    assert [(loss.path, loss.code) for loss in converted.losses] == [("/tools/0", "renamed")]
+    assert [(loss.path, loss.code) for loss in converted.losses] == [("/tools/0", "unsupported_by_server")]
 
 
 @pytest.mark.parametrize(

@@ -168,7 +168,7 @@ class _Adaptation:
             body = _with_fields_of_server(body, self._format, self._for_server, rules, written)
         self._report(body, before, losses)
         if rules is not None:
-            body = drop_unread_fields(body, before, self.request, self._format_of_server, written)
+            body = drop_unread_fields(body, before, self.request, self._format_of_server, noted)
         losses.include(replace(loss, path=changes.original(loss.path)) for loss in noted.losses)
         for addition in written.additions(body):
             losses.added(addition.path, addition.value, addition.why)
@@ -183,8 +183,7 @@ class _Adaptation:
         noted.dialect = written.dialect = self._rules
         if self._rules is None or not self._patch.replaces(f"/{self._field}"):
             return written, written
-        body = _with_fields_of_server(before, self._format, self._for_server, self._rules, noted)
-        drop_unread_fields(body, before, self.request, self._format_of_server, noted)
+        _with_fields_of_server(before, self._format, self._for_server, self._rules, noted)
         return noted, written
 
     def is_equivalent(self, body: JsonObject) -> bool:

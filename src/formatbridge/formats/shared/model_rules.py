@@ -84,7 +84,7 @@ def _without_refused(request: ir.Request, refused: frozenset[str], losses: Ledge
     if ("tool_choice" in refused or "tools" in refused) and request.tool_choice is not None:
         if request.tool_choice.mode != "auto":
             losses.dropped(request.tool_choice, code=_REFUSED)
-        elif request.tool_choice.extra:
+        if request.tool_choice.extra:
             losses.extras(request.tool_choice)
         request = replace(request, tool_choice=None)
     if "combined_tools" in refused:
@@ -240,6 +240,8 @@ def _without_forced_call(request: ir.Request, losses: Ledger) -> ir.Request:
         losses.changed(choice, "allowed_mode", "auto", _STAYS_ON)
         return replace(request, tool_choice=replace(choice, allowed_mode="auto"))
     losses.changed(choice, "", "auto", _STAYS_ON)
+    if choice.extra:
+        losses.extras(choice)
     return replace(request, tool_choice=ir.ToolChoice(mode="auto", src=choice.src))
 
 

@@ -126,7 +126,7 @@ def _without_unread_objects(request: ir.Request, rules: DialectRules, losses: Le
             return _without_tools(request, "excluded", "info", losses)
         if choice.mode != "auto":
             losses.dropped(choice, code=_code_of("tool_choice", rules))
-        elif choice.extra:
+        if choice.extra:
             losses.extras(choice)
         request = replace(request, tool_choice=None)
     return request
@@ -442,6 +442,8 @@ def _adapt_tool_choice(request: ir.Request, rules: DialectRules, losses: Ledger)
     if choice.mode == "named" and "required" in rules.tool_modes:
         return replace(request, tool_choice=replace(choice, mode="allowed", allowed_mode="required"))
     losses.changed(choice, "", "auto", _UNSUPPORTED)
+    if choice.extra:
+        losses.extras(choice)
     return replace(request, tool_choice=ir.ToolChoice(mode="auto", src=choice.src))
 
 
