@@ -108,13 +108,13 @@ def test_the_text_before_the_images_of_a_tool_is_an_addition() -> None:
         ],
     }
 
-    plain = fb.convert_request(body, source="messages", target="chat_completions")
+    any_server = fb.convert_request(body, source="messages", target="chat_completions")
     mistral = fb.convert_request(body, source="messages", target=_chat("mistral"))
 
     path, value = "/messages/3/content/0/text", "[tool result toolu_2]"
-    assert plain.body["messages"][3]["content"][0] == {"type": "text", "text": value}
-    assert [(each.path, each.value) for each in plain.additions] == [(path, value)]
-    assert plain.additions[0].why == "the media after it belong to this tool result"
+    assert any_server.body["messages"][3]["content"][0] == {"type": "text", "text": value}
+    assert [(each.path, each.value) for each in any_server.additions] == [(path, value)]
+    assert any_server.additions[0].why == "the media after it belong to this tool result"
     # Mistral requires a message of the model before it, and has other ids.
     assert "/messages/4/content/0/text" in [each.path for each in mistral.additions]
 

@@ -40,8 +40,8 @@ class ToolChoice:
     Modes: ``named``: it must call ``names[0]``. ``allowed``: only the tools in ``names``; ``allowed_mode`` states whether
     it must call one.
     ``validated``: it may call any tool, and arguments must match their schemas. ``hosted``: a server tool of kind ``names[0]``.
-    ``namespaces`` is parallel to ``names``, where tools have namespaces. ``second_src`` is the pointer of the name if the mode has its own
-    pointer, because the object of both has another setting, too. The field ``hosted`` lists the allowed kinds of server tools and
+    ``namespaces`` is parallel to ``names``, where tools have namespaces. ``second_src`` is the pointer of the name if the mode has a
+    separate pointer, because the object of both has another setting, too. The field ``hosted`` lists the allowed kinds of server tools and
     labels of MCP servers, or the chosen one if it is the only entry. ``always_allowed`` lists server tools that stay available if only some
     functions are allowed.
     """

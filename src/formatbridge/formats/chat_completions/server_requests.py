@@ -30,7 +30,7 @@ _Lost = Callable[[str, Any, str], None]
 
 
 def _lost_by_caller(losses: Ledger) -> _Lost:
-    """Return a function that notes lost values of the caller's own messages."""
+    """Return a function that notes lost values of the caller's messages."""
 
     def lost(pointer: str, value: Any, code: str) -> None:
         del value  # the report reads it at the pointer
