@@ -479,3 +479,20 @@ def test_tools_and_functions_together_become_tools_once() -> None:
 
     assert [tool["function"]["name"] for tool in converted.body["tools"]] == ["f"]
     assert [loss.path for loss in converted.losses] == ["/tools/1"]
+
+
+def test_an_unknown_effort_in_the_conversation_removes_no_other_message() -> None:
+    """The index of the removed message was applied to the conversation that had replaced the caller's, and the answer was lost."""
+    definition = {"name": "f", "input_schema": {"type": "object", "properties": {}}}
+    addition = {"type": "tool_addition", "tool": {"type": "tool_definition", "definition": definition}}
+    turns = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"}]
+    messages = [
+        turns[0],
+        {"role": "system", "output_config": {"effort": "newest"}},
+        *turns[1:],
+        {"role": "system", "content": [addition]},
+    ]
+    converted = _convert({"max_tokens": 9, "messages": messages}, "messages", "bedrock")
+
+    assert converted.body["messages"] == turns
+    assert {loss.path for loss in converted.losses} == {"/messages/1/output_config/effort", "/messages/4/content/0"}

@@ -151,7 +151,7 @@ _FLAT_TOOLS = {"tools": [{"type": "function", "name": "f", "parameters": {"type"
         ("groq", {"modalities": ["text"]}),
         ("mistral", {"modalities": ["text"]}),
         ("deepseek", {"service_tier": "auto"}),
-        ("cerebras", {"service_tier": "default"}),
+        ("perplexity", {"service_tier": "default"}),
         ("groq", {"service_tier": "default"}),
         ("ollama", {**_TOOLS, "tool_choice": "auto"}),
         ("together", {"prompt_cache_options": {"mode": "implicit", "ttl": "30m"}}),

@@ -70,7 +70,7 @@ def test_the_kept_part_of_a_choice_is_not_reported(target: fb.Format) -> None:
     converted = fb.convert_request(body | {"tool_choice": choice}, source="messages", target=target)
 
     assert converted.body["parallel_tool_calls"] is False
-    assert {loss.path for loss in converted.losses} == {"/tools/1", "/tool_choice/name"}
+    assert {loss.path for loss in converted.losses} == {"/tools/1", "/tool_choice/type", "/tool_choice/name"}
 
 
 # A choice among what was written.

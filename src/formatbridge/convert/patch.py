@@ -45,6 +45,7 @@ class Patch:
         self.note(pointer)
         self._replaced.add(pointer)
         self.changes.forget(pointer)
+        self._unwritten_values = [each for each in self._unwritten_values if not each.startswith(f"{pointer}/")]
         self._written = {each: items for each, items in self._written.items() if not f"{each}/".startswith(f"{pointer}/")}
         return value
 
