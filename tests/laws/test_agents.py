@@ -34,7 +34,7 @@ LOST: dict[tuple[str, str, str, str], tuple[tuple[str, ...], str]] = {
     (MESSAGES, "/thinking/display", "lossy", "no_counterpart"): ((CHAT,), NO_SUMMARY),
     (RESPONSES, "/input/*/encrypted_content", "lossy", "foreign_signature"): ((CHAT, MESSAGES, GENERATE), FOREIGN),
     (RESPONSES, "/input/*/summary", "lossy", "unsigned_reasoning"): ((MESSAGES,), UNSIGNED),
-    (RESPONSES, "/input/*/tools/*", "lossy", "renamed"): ((CHAT, MESSAGES, GENERATE), NAMESPACE),
+    (RESPONSES, "/input/*/tools/*", "lossy", "namespace"): ((CHAT, MESSAGES, GENERATE), NAMESPACE),
     (RESPONSES, "/input/*/tools/*/tools/*", "lossy", "wrapped"): ((MESSAGES, GENERATE), FREE_FORM),
     (RESPONSES, "/input/*/tools/*/tools/*/format", "lossy", "no_counterpart"): ((MESSAGES, GENERATE), NO_GRAMMAR),
     (RESPONSES, "/parallel_tool_calls", "lossy", "no_counterpart"): (
@@ -50,7 +50,7 @@ LOST: dict[tuple[str, str, str, str], tuple[tuple[str, ...], str]] = {
         (MESSAGES, GENERATE),
         "messages and generate_content have no verbosity",
     ),
-    (RESPONSES, "/tools/*", "lossy", "renamed"): ((CHAT, MESSAGES, GENERATE), NAMESPACE),
+    (RESPONSES, "/tools/*", "lossy", "namespace"): ((CHAT, MESSAGES, GENERATE), NAMESPACE),
     (RESPONSES, "/tools/*", "lossy", "wrapped"): ((MESSAGES, GENERATE), FREE_FORM),
     (RESPONSES, "/tools/*/format", "lossy", "no_counterpart"): ((MESSAGES, GENERATE), NO_GRAMMAR),
     (RESPONSES, "/tools/*/search_content_types", "lossy", "no_counterpart"): (

@@ -14,6 +14,7 @@ from formatbridge import ir
 from formatbridge.formats.generate_content.holds import drop_unheld
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.reasoning_tokens import decode_token, drop_empty, encode_token, is_placeholder, is_tagged, keeps_id
+from formatbridge.formats.shared.settings import drop_amount
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -174,9 +175,7 @@ def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonO
 
 def _encode_off(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
     """Turn reasoning off; a budget or an effort is dropped."""
-    for name in ("effort", "budget"):
-        if getattr(config, name) not in (None, "none"):
-            losses.dropped(config, name, "excluded")
+    drop_amount(config, losses)
     if config.mode == "between_tools":
         losses.changed(config, "mode", 0)
     return {"thinkingBudget": 0}

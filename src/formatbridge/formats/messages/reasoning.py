@@ -11,7 +11,13 @@ from formatbridge import ir
 from formatbridge.formats.messages.holds import drop_unheld, drop_unheld_in_answer
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.reasoning_tokens import decode_token, drop_unsigned, encode_token, keeps_id
-from formatbridge.formats.shared.settings import drop_reasoning_settings, effort_for_server, effort_of_budget, is_reasoning_off
+from formatbridge.formats.shared.settings import (
+    drop_amount,
+    drop_reasoning_settings,
+    effort_for_server,
+    effort_of_budget,
+    is_reasoning_off,
+)
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
@@ -140,9 +146,7 @@ def encode_reasoning_config(config: ir.ReasoningConfig, limit: int, rejects_thin
     """
     drop_unheld(config, losses)
     if is_reasoning_off(config):
-        for name in ("effort", "budget"):
-            if getattr(config, name) not in (None, "none"):
-                losses.dropped(config, name, "excluded")
+        drop_amount(config, losses)
         # The server rejects ``display`` without thinking (official SDK, ``ThinkingConfigDisabledParam``).
         if config.visibility not in (None, "hide"):
             losses.dropped(config, "visibility", "excluded", severity="info")

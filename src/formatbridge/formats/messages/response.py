@@ -17,7 +17,7 @@ from formatbridge.formats.messages.reasoning import encode_answer_reasoning, enc
 from formatbridge.formats.messages.tool_calls import encode_answer_call
 from formatbridge.formats.messages.usage import decode_usage, encode_usage
 from formatbridge.formats.shared.held_fields import drop_field
-from formatbridge.formats.shared.parts import OVERRULED, encode_opaque, encode_transcript
+from formatbridge.formats.shared.parts import OVERRULED, encode_opaque, encode_transcript, note_finish
 from formatbridge.formats.shared.tool_arguments import NOTHING_PARSED, parse_arguments_of
 from formatbridge.formats.shared.unique_names import encode_id
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
@@ -231,8 +231,7 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, has_refusal: bool, 
     # "You may provide the response back as-is" after ``pause_turn`` (official SDK, ``Message.stop_reason``). Other pauses differ.
     if finish.is_specific and finish.reason == "pause":  # in this format the client continues after a pause
         is_exact = False
-    if finish.is_specific or not is_exact:
-        losses.changed(finish, "reason", value, "finish_reason", severity="info" if is_exact else "lossy")
+    note_finish(finish, value, is_exact, losses)
     drop_unheld_in_answer(finish, losses)
     if finish.stop_sequence is not None:
         if value == "stop_sequence":
