@@ -175,8 +175,14 @@ def encode_effort(node: ir.ReasoningConfig | ir.Message, losses: Ledger) -> str 
     if effort is not None and effort not in EFFORTS:
         losses.dropped(node, "effort")
         return None
-    accepted = effort_for_server(effort, losses) if effort is not None else None
-    return effort if accepted in (None, effort) else str(losses.changed(node, "effort", accepted, "unsupported_by_server"))
+    if effort is None:
+        return None
+    accepted = effort_for_server(effort, losses)
+    if accepted is None:
+        losses.dropped(node, "effort", "unsupported_by_server")
+    elif accepted != effort:
+        losses.changed(node, "effort", accepted, "unsupported_by_server")
+    return accepted
 
 
 def _ignores_budgets(losses: Ledger) -> bool:
@@ -191,7 +197,10 @@ def _without_budget(config: ir.ReasoningConfig, losses: Ledger) -> ir.ReasoningC
         losses.dropped(config, "budget", "ignored_by_server")
         return replace(config, budget=None)
     effort = effort_for_server(effort_of_budget(config.budget), losses)
-    losses.changed(config, "budget", effort, "ignored_by_server")
+    if effort is None:
+        losses.dropped(config, "budget", "ignored_by_server")
+    else:
+        losses.changed(config, "budget", effort, "ignored_by_server")
     return replace(config, budget=None, effort=effort, mode=config.mode or "on")
 
 

@@ -169,6 +169,8 @@ def _adapt_messages(request: ir.Request, rules: DialectRules, losses: Ledger) ->
         or not rules.accepts_generated_images
         or rules.ignores_nested
         or rules.rejects_blocks
+        or rules.item_types is not None
+        or rules.rejects_items
     ):
         messages = [_adapt_parts(message, rules, losses) for message in messages]
     return request if is_same_list(messages, request.messages) else replace(request, messages=messages)

@@ -220,7 +220,7 @@ def _effort_setting(config: ir.ReasoningConfig) -> tuple[str, ir.Effort | None]:
 
 
 def effort_for_server(effort: ir.Effort, losses: Ledger) -> ir.Effort | None:
-    """Return an effort, or the one that the server has in its place; None for ``none`` if the server does not have it."""
+    """Return an effort, or the one that the server has in its place; None for ``none``, or if the server has no other effort."""
     rules = losses.dialect
     if rules is None or rules.efforts is None or effort in rules.efforts:
         return effort
@@ -228,11 +228,9 @@ def effort_for_server(effort: ir.Effort, losses: Ledger) -> ir.Effort | None:
     if effort == "none":
         return None
     order = ir.EFFORT_ORDER
-    replaced = rules.replaced_efforts.get(effort)
-    return min(
-        (each for each in order if each in rules.efforts and (each == replaced if replaced else each != "none")),
-        key=lambda each: abs(order.index(each) - order.index(effort)),
-    )
+    amounts = [each for each in order if each in rules.efforts and each != "none"]
+    replaced = [each for each in amounts if each == rules.replaced_efforts.get(effort)]
+    return min(replaced or amounts, key=lambda each: abs(order.index(each) - order.index(effort)), default=None)
 
 
 def drop_amount(config: ir.ReasoningConfig, losses: Ledger) -> None:
