@@ -179,14 +179,6 @@ def _check_files(body: JsonObject, _facts: Facts) -> Failure | None:
     return openai.check_files(body["messages"], "messages")
 
 
-def _check_metadata_size(body: JsonObject, _facts: Facts) -> Failure | None:
-    return openai.check_metadata(body)
-
-
-def _check_end_user(body: JsonObject, _facts: Facts) -> Failure | None:
-    return openai.check_end_user(body)
-
-
 def _tool_turns(messages: list[JsonObject]) -> Iterator[tuple[int, list[Any], list[Any]]]:
     """Yield the index of each message with tool calls, the ids of its calls, and those of the results that follow it directly."""
     for index, message in enumerate(messages):
@@ -227,7 +219,5 @@ RULES = (
     Rule("function_name", "the name of a function has other characters than letters, digits, hyphens and underscores, or over 64",
          openai.NAME_SOURCE, _check_names),
     Rule("file_name", "the data of a file have no `filename`", openai.FILE_SOURCE, _check_files),
-    Rule("metadata_size", "`metadata` has over 16 pairs, a key over 64 or a value over 512 characters",
-         openai.METADATA_SOURCE, _check_metadata_size),
-    Rule("end_user", "`user` has over 64 characters, or `safety_identifier` over 128", openai.END_USER_SOURCE, _check_end_user),
+    *openai.SETTINGS_RULES,
 )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.script import Failure
-from formatbridge.testing.vendor_rules.rule import objects
+from formatbridge.testing.vendor_rules.rule import Facts, Rule, objects
 
 SCHEMA_SOURCE = (
     "openai/openai-agents-python#449, github/github-mcp-server#1548, langchain-ai/langchainjs#9804, browserbase/stagehand#1159"
@@ -17,10 +17,10 @@ STRICT_SOURCE = "BerriAI/litellm#38211, vercel/ai#6484, agentscope-ai/agentscope
 IMAGE_SOURCE = "STranslate/STranslate#277, anomalyco/opencode#5704, OpenRouterTeam/openrouter-examples#81"
 MODEL_SOURCE = "danielmiessler/Fabric#239, QwenLM/qwen-code#89, transitive-bullshit/agentic#530"
 JSON_SOURCE = "StefanBratanov/jvm-openai#15, vercel/ai#7913, Wei-Shaw/sub2api#3337"
-METADATA_SOURCE = "BerriAI/litellm#8209, thiswillbeyourgithub/openwebui_custom_pipes_filters#3, spiceai/docs#928"
+_METADATA_SOURCE = "BerriAI/litellm#8209, thiswillbeyourgithub/openwebui_custom_pipes_filters#3, spiceai/docs#928"
 FILE_SOURCE = "laravel/ai#321, openai/openai-agents-python#1513, langchain-ai/langchainjs#9570"
 NAME_SOURCE = "hackers365/xiaozhi-esp32-server-golang#268, mcp-use/mcp-use#90"
-END_USER_SOURCE = "official SDK, ``CompletionCreateParams.safety_identifier`` and ``user``"
+_END_USER_SOURCE = "official SDK, ``CompletionCreateParams.safety_identifier`` and ``user``"
 _NAME = re.compile("[a-zA-Z0-9_-]+")
 _LONGEST_NAME = 64
 _MOST_PAIRS, _LONGEST_KEY, _LONGEST_VALUE = 16, 64, 512
@@ -122,7 +122,7 @@ def check_parameters(function: Any, param: str) -> Failure | None:
     return openai_failure(400, message, param=param, code="invalid_function_parameters")
 
 
-def check_metadata(body: JsonObject) -> Failure | None:
+def _check_metadata(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject metadata with too many pairs, or with a key or a value that is too long."""
     metadata = body.get("metadata") or {}
     if len(metadata) > _MOST_PAIRS:
@@ -138,10 +138,22 @@ def check_metadata(body: JsonObject) -> Failure | None:
     return None
 
 
-def check_end_user(body: JsonObject) -> Failure | None:
+def _check_end_user(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject an id of the end user that is too long."""
     ids = ((name, body.get(name), longest) for name, longest in _LONGEST_IDS.items())
     return next((too_long(name, id, longest) for name, id, longest in ids if isinstance(id, str) and len(id) > longest), None)
+
+
+SETTINGS_RULES = (
+    Rule(
+        "metadata_size",
+        "`metadata` has over 16 pairs, a key over 64 or a value over 512 characters",
+        _METADATA_SOURCE,
+        _check_metadata,
+    ),
+    Rule("end_user", "`user` has over 64 characters, or `safety_identifier` over 128", _END_USER_SOURCE, _check_end_user),
+)
+"""The rules of settings that both formats have."""
 
 
 def check_files(messages: Any, param: str) -> Failure | None:
