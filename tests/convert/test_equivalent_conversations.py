@@ -496,3 +496,13 @@ def test_an_unknown_effort_in_the_conversation_removes_no_other_message() -> Non
 
     assert converted.body["messages"] == turns
     assert {loss.path for loss in converted.losses} == {"/messages/1/output_config/effort", "/messages/4/content/0"}
+
+
+def test_a_choice_of_a_function_next_to_tools_becomes_a_choice_of_the_tool() -> None:
+    """Servers reject ``function_call`` without ``functions``. It was left out without a loss, so that the model did not have to call."""
+    tools = [{"type": "function", "function": {"name": "f", "parameters": {}}, "cache_control": {"type": "ephemeral"}}]
+    converted = _convert({"messages": [_USER], "tools": tools, "function_call": {"name": "f"}}, "chat_completions", "groq")
+
+    assert converted.body["tool_choice"] == {"type": "function", "function": {"name": "f"}}
+    assert "function_call" not in converted.body
+    assert [loss.path for loss in converted.losses] == ["/tools/0/cache_control"]
