@@ -269,7 +269,7 @@ class _Adaptation:
         is_of_other_list = any(  # a choice of a function, next to tools
             raw.get(key) and not raw.get(tools) and adapted.get("tools") for key, tools in self._format.only_with_tools.items()
         )
-        if changes_tools or is_of_other_list or (rules is not None and not rules.accepts_legacy_functions):
+        if changes_tools or (rules is not None and (is_of_other_list or not rules.accepts_legacy_functions)):
             current = requests.without_legacy_functions(body, adapted)
         if current is not body:
             patch.note_changes(raw, current, (raw.keys() | current.keys()) - {field})
