@@ -246,3 +246,17 @@ def test_tools_beyond_the_limit_of_the_server_are_left_out(server: str) -> None:
         ("/tools/128", "impossible"),
         ("/tools/129", "impossible"),
     ]
+
+
+@pytest.mark.parametrize(("mode", "paths"), [("auto", []), ("required", ["/tool_choice/allowed_tools/mode"])])
+def test_a_server_without_tool_choices_gets_the_allowed_tools_only(mode: str, paths: list[str]) -> None:
+    """Ollama ignores ``tool_choice``. With all tools, its model would call one that the caller does not allow."""
+    tools = [{"type": "function", "function": {"name": name}} for name in ("read", "search", "write")]
+    names = [{"type": "function", "function": {"name": name}} for name in ("read", "search")]
+    allowed = {"mode": mode, "tools": names}
+
+    converted = convert_chat({"tools": tools, "tool_choice": {"type": "allowed_tools", "allowed_tools": allowed}}, "ollama")
+
+    assert converted.body["tools"] == tools[:2]
+    assert "tool_choice" not in converted.body
+    assert [loss.path for loss in converted.losses if loss.severity != "info"] == paths

@@ -35,6 +35,7 @@ FIELD_PATHS = FieldPaths(
         "CustomTool.name": ("custom/name",),
         "CustomTool.description": ("custom/description",),
         "CustomTool.format": ("custom/format",),
+        "ToolChoice.allowed_mode": ("allowed_tools/mode",),
         "HostedTool.context_size": ("search_context_size",),
         "HostedTool.user_location": ("user_location",),
         "ToolCall.name": ("function/name", "custom/name", "name"),

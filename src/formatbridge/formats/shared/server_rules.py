@@ -16,7 +16,7 @@ from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.shared.media import known_text
 from formatbridge.formats.shared.parts import encode_opaque, is_list_item, is_same_list
 from formatbridge.formats.shared.settings import clamp
-from formatbridge.formats.shared.tool_selection import added_tools, note_moved
+from formatbridge.formats.shared.tool_selection import added_tools, note_moved, without_other_tools
 from formatbridge.formats.shared.turns import leading_instructions, with_instructions_first
 from formatbridge.jsontext.types import JsonObject, JsonValue
 from formatbridge.report.ledger import Ledger
@@ -124,7 +124,11 @@ def _without_unread_objects(request: ir.Request, rules: DialectRules, losses: Le
     if choice is not None and "tool_choice" in unread:
         if choice.mode == "none" and request.tools:  # the model would call a tool that it has
             return _without_tools(request, "excluded", "info", losses)
-        if choice.mode != "auto":
+        if choice.mode == "allowed":  # the model cannot call tools that it does not have
+            request = without_other_tools(request, choice, losses)
+            if choice.allowed_mode == "required":
+                losses.changed(choice, "allowed_mode", None, _code_of("tool_choice", rules))
+        elif choice.mode != "auto":
             losses.dropped(choice, code=_code_of("tool_choice", rules))
         if choice.extra:
             losses.extras(choice)
@@ -498,8 +502,8 @@ def drop_unread_fields(body: JsonObject, before: JsonObject, request: ir.Request
     unread -= spec.server_requests.reasoning_fields - body.keys()  # another field has their value
     result = {key: value for key, value in body.items() if key not in unread} if unread else body
     for field in sorted(unread):
-        if field == "tool_choice" and request.tool_choice is not None and request.tool_choice.mode == "none":
-            continue  # without its tools, the request has the same effect
+        if field == "tool_choice" and request.tool_choice is not None and request.tool_choice.mode in ("none", "allowed"):
+            continue  # without the other tools, the request has the same effect
         severity = _severity_of_field(names[field], before[field], request, spec)
         if severity is not None:
             losses.dropped(request, field, _code_of(names[field], rules), severity=severity)

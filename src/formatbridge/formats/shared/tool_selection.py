@@ -47,6 +47,11 @@ def select_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> ir.Re
     )
 
 
+def without_other_tools(request: ir.Request, choice: ir.ToolChoice, losses: Ledger) -> ir.Request:
+    """Leave out the tools that a choice does not contain. The target's choice does not list tools, or its server reads no choice."""
+    return _with_tools(request, _chosen(choice, _all_of(request)), False, losses)
+
+
 def adds_tools(request: ir.Request) -> bool:
     """Return whether messages add tools, which is rare."""
     return any(map(_tools_of, request.messages))
@@ -232,11 +237,16 @@ def _enforce_allowed(request: ir.Request, choice: ir.ToolChoice, rules: ToolRule
     chosen = _chosen(choice, _all_of(request))
     left = _among_functions(choice, rules, losses) if choice.hosted and rules.allowed_modes else choice
     has_list = left is not None and bool(left.names) and left.allowed_mode in rules.allowed_modes
+    return replace(_with_tools(request, chosen, has_list, losses), tool_choice=left)
+
+
+def _with_tools(request: ir.Request, chosen: set[_Key], has_list: bool, losses: Ledger) -> ir.Request:
+    """Leave out the tools of the request and of its messages that are not chosen. ``has_list``: functions stay."""
     messages = [
         replace(message, tools=_kept_tools(message.tools, chosen, has_list, losses)) if message.tools else message
         for message in request.messages
     ]
-    return replace(request, tools=_kept_tools(request.tools, chosen, has_list, losses), messages=messages, tool_choice=left)
+    return replace(request, tools=_kept_tools(request.tools, chosen, has_list, losses), messages=messages)
 
 
 def _chosen(choice: ir.ToolChoice, tools: list[ir.Tool]) -> set[_Key]:
