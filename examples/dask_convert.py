@@ -15,6 +15,8 @@ import dask
 from convert_partition import convert_partition
 from distributed import Client, LocalCluster, as_completed
 
+import formatbridge as fb
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Convert a folder of Parquet files with a column of requests.")
@@ -23,11 +25,15 @@ def main() -> None:
     parser.add_argument("--column", default="body")
     parser.add_argument("--source", required=True)
     parser.add_argument("--target", required=True)
+    parser.add_argument("--dialect", help="the server that receives the requests, such as groq")
     parser.add_argument("--processes", type=int)
     asked = parser.parse_args()
+    names = [path.name for path in sorted(asked.input.glob("*.parquet"))]
+    if not names:
+        parser.error(f"{asked.input} has no Parquet file")
+    target = fb.Target(asked.target, dialect=asked.dialect)
 
     asked.output.mkdir(parents=True, exist_ok=True)
-    names = [path.name for path in sorted(asked.input.glob("*.parquet"))]
     # Dask's profiler interrupts each worker every 10 ms, which takes a sixth of the CPU time of a conversion.
     dask.config.set({"distributed.worker.profile.enabled": False})
     cluster = LocalCluster(n_workers=asked.processes, threads_per_worker=1, dashboard_address=None)
@@ -39,7 +45,7 @@ def main() -> None:
             pure=False,  # the result is a file, which may have been deleted since an earlier call
             column=asked.column,
             source=asked.source,
-            target=asked.target,
+            target=target,
         )
         for task in as_completed(tasks):
             print(task.result())

@@ -49,13 +49,18 @@ def main() -> None:
     parser.add_argument("--column", default="body")
     parser.add_argument("--source", required=True)
     parser.add_argument("--target", required=True)
+    parser.add_argument("--dialect", help="the server that receives the requests, such as groq")
     parser.add_argument("--processes", type=int)
     asked = parser.parse_args()
+    names = [path.name for path in sorted(asked.input.glob("*.parquet"))]
+    if not names:
+        parser.error(f"{asked.input} has no Parquet file")
+    target = fb.Target(asked.target, dialect=asked.dialect)
 
     ray.init(num_cpus=asked.processes, include_dashboard=False)
     asked.output.mkdir(parents=True, exist_ok=True)
-    files = [(path.resolve(), asked.output.resolve() / path.name) for path in sorted(asked.input.glob("*.parquet"))]
-    for row in convert_files(files, {"column": asked.column, "source": asked.source, "target": asked.target}).iter_rows():
+    files = [((asked.input / name).resolve(), asked.output.resolve() / name) for name in names]
+    for row in convert_files(files, {"column": asked.column, "source": asked.source, "target": target}).iter_rows():
         print(row["result"])
 
 

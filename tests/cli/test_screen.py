@@ -79,6 +79,7 @@ CONVERT = ("convert", "--from", "openai", "--kind", "request", "--to", "anthropi
         ),
         (["convert", "--to", "messages", "--kind", "zzz"], "expected request, response, error, models"),
         (["convert", "--to", "antropic"], "did you mean 'anthropic'?"),
+        (["convert", "--to", "groq"], "did you mean chat_completions@groq?"),
         (["convert", "--to", "openai@openruter"], "perhaps openrouter; expected one of"),
     ],
 )

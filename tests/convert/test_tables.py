@@ -294,6 +294,7 @@ def test_an_answer_that_is_an_error_has_a_status() -> None:
         ({"body": [BODY], "converted_error": [""]}, {}, "the table has a column 'converted_error' already: pass another prefix="),
         ({"body": [BODY]}, {"source": fb.Column("format")}, "the table has no column 'format'"),
         ({"body": [BODY]}, {"target": "claude"}, "unknown format 'claude'"),
+        ({"body": [BODY]}, {"target": fb.Target("messages", dialect="grok")}, "unknown dialect 'grok'"),
         ({"body": [BODY]}, {"target": None}, "target is missing: pass a format or a Column"),
         ({"body": [BODY]}, {"kind": "stream"}, "kind is 'stream', expected one of request, response, error"),
         ({"body": [BODY]}, {"losses": "all"}, "losses is 'all', expected one of full, summary, none"),

@@ -402,14 +402,59 @@ def test_a_model_without_combined_tools_keeps_the_flag_out_of_a_body_of_the_same
     functions: dict[str, Any] = {"functionDeclarations": [{"name": "depth"}]}
     search: dict[str, Any] = {"googleSearch": {}}
     computer: dict[str, Any] = {"computerUse": {"environment": "ENVIRONMENT_BROWSER"}}
-    tools = [functions, search, computer]
-    body = {"contents": contents, "tools": tools, "toolConfig": {"includeServerSideToolInvocations": True}}
+    target = _for_model("generate_content", "combined_tools")
 
-    converted = fb.convert_request(
-        body, source="generate_content", target=_for_model("generate_content", "combined_tools"), model="m"
-    )
+    for tools in ([functions, search, computer], [functions | search, computer], [functions | search | computer]):
+        body = {"contents": contents, "tools": tools, "toolConfig": {"includeServerSideToolInvocations": True}}
+        converted = fb.convert_request(body, source="generate_content", target=target, model="m")
 
-    assert converted.body == {"contents": contents, "tools": [functions, computer]}
+        assert converted.body == {"contents": contents, "tools": [functions, computer]}
+        assert [loss.code for loss in converted.losses if loss.path.startswith("/tools/")] == ["refused_combination"]
+
+
+def test_a_model_without_combined_tools_keeps_tools_that_the_caller_runs() -> None:
+    """The vendor defines them, but the caller runs them, as it does its functions."""
+    tools = [{"name": "f", "input_schema": {"type": "object"}}, {"type": "bash_20250124", "name": "bash"}]
+    request = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "List files."}], "tools": tools}
+
+    converted = fb.convert_request(request, source="messages", target=_for_model("messages", "combined_tools"))
+
+    assert converted.body == request
+    assert not converted.losses
+
+
+@pytest.mark.parametrize("target", fb.FORMATS)
+@pytest.mark.parametrize(("choice", "is_lost"), [("auto", True), ("required", True), ("none", False)])
+def test_a_model_without_json_next_to_functions_gets_the_functions(target: fb.FormatName, choice: str, is_lost: bool) -> None:
+    """Gemini 2.5: "Function calling with a response mime type: 'application/json' is unsupported" (googleapis/python-genai#867)."""
+    question = {"role": "user", "content": "How deep? Answer as JSON."}
+    tools = [{"type": "function", "function": {"name": "depth", "parameters": {"type": "object", "properties": {}}}}]
+    request = {
+        "model": "m",
+        "messages": [question],
+        "tools": tools,
+        "response_format": {"type": "json_object"},
+        "tool_choice": choice,
+    }
+
+    converted = fb.convert_request(request, source="chat_completions", target=_for_model(target, "json_with_functions"))
+
+    assert "tools" in converted.body
+    losses = [(loss.path, loss.severity) for loss in converted.losses if loss.code == "refused_combination"]
+    assert losses == ([("/response_format", "lossy")] if is_lost else [])
+
+
+@pytest.mark.parametrize("target", fb.FORMATS)
+def test_a_model_without_prefill_gets_no_final_turn_of_the_model(target: fb.FormatName) -> None:
+    """Claude Opus 4.6: "This model does not support assistant message prefill" (anomalyco/opencode#22404)."""
+    question = {"role": "user", "content": "How deep?"}
+    request = {"model": "m", "max_tokens": 99, "messages": [question, {"role": "assistant", "content": "It is"}]}
+
+    converted = fb.convert_request(request, source="messages", target=_for_model(target, "prefill"))
+
+    without = fb.convert_request(request | {"messages": [question]}, source="messages", target=target)
+    assert converted.body == without.body
+    assert [(loss.path, loss.severity) for loss in converted.losses] == [("/messages/1", "lossy")]
 
 
 @pytest.mark.parametrize(

@@ -276,6 +276,7 @@ def test_an_unknown_dialect_raises_with_the_known_ones(name: str) -> None:
         ({"rejects": ["top_k"]}, "rejects of the dialect is .*, expected a set of strings"),
         ({"rejects": frozenset({"messages"})}, "the dialect rejects 'messages', which every request needs"),
         ({"efforts": frozenset({"huge"})}, "efforts of the dialect contains 'huge', expected .*high"),
+        ({"ranges": {"tempersture": (0, 1)}}, "ranges of the dialect contains 'tempersture', expected .*temperature"),
         ({"reasoning_control": "dial"}, "reasoning_control of the dialect is 'dial', expected one of "),
         ({"prefill_field": True}, "prefill_field of the dialect is True, expected text"),
         ({"requires_alternating_turns": "no"}, "requires_alternating_turns of the dialect is 'no', expected True or False"),

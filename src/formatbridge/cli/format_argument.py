@@ -11,9 +11,10 @@ from typing import Any
 from formatbridge.arguments import type_name
 from formatbridge.cli.usage import suggestion
 from formatbridge.errors import FORMATS_OF_VENDORS, FormatBridgeError
+from formatbridge.formats.dialects import DIALECTS
 from formatbridge.formats.format import FormatOrName, FormatSpec, Target
 from formatbridge.formats.model_facts import ModelFacts
-from formatbridge.formats.registry import check_name, load_for_requests
+from formatbridge.formats.registry import check_name, formats_of, load_for_requests
 from formatbridge.ir import RegisteredName
 
 ALIASES = {name: FORMATS_OF_VENDORS[name][0] for name in ("openai", "openai-responses", "anthropic", "gemini")}
@@ -40,7 +41,7 @@ def read_format(text: str) -> FormatOrName:
         try:
             check_name(text)
         except FormatBridgeError as error:
-            nearest = "" if "perhaps" in str(error) else suggestion(text, ALIASES)
+            nearest = _server_of(text) or ("" if "perhaps" in str(error) else suggestion(text, ALIASES))
             raise ArgumentTypeError(f"{error}, or MODULE:ATTRIBUTE{nearest}") from None
         return RegisteredName(text)
     try:
@@ -50,6 +51,13 @@ def read_format(text: str) -> FormatOrName:
     if not isinstance(spec, FormatSpec):
         raise ArgumentTypeError(f"{text!r} is {type_name(spec)}, expected a formatbridge.FormatSpec")
     return spec
+
+
+def _server_of(text: str) -> str:
+    """Return the end of a message that states how to name the server of a dialect; empty if the text is no dialect."""
+    if text not in DIALECTS:
+        return ""
+    return "; did you mean " + " or ".join(f"{format}@{text}" for format in sorted(formats_of(text))) + "?"
 
 
 def _with_dialect(format: FormatOrName, dialect: str) -> Target:

@@ -14,6 +14,7 @@ from typing import Any, get_args
 import formatbridge as fb
 from formatbridge.cli.format_argument import ALIASES, FACTS, FORMAT, read_format
 from formatbridge.cli.usage import Parser
+from formatbridge.formats.dialects import DIALECTS
 from formatbridge.formats.format import Kind
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -105,7 +106,8 @@ def parser() -> Parser:
         description="Convert payloads between four wire formats.",
         epilog=(
             f"FORMAT: {', '.join(fb.FORMATS)}; an alias ({', '.join(ALIASES)}); the name of a registered format;"
-            " or MODULE:ATTRIBUTE of a FormatSpec."
+            " or MODULE:ATTRIBUTE of a FormatSpec. A target may name a server: FORMAT@DIALECT, such as chat_completions@groq;"
+            f" the dialects: {', '.join(sorted(DIALECTS))}."
         ),
     )
     root.add_argument("--version", action="version", version=f"formatbridge {fb.__version__}")

@@ -24,6 +24,7 @@ from formatbridge.convert.bodies import (
 )
 from formatbridge.errors import ConfigurationError, FormatBridgeError, LossyConversionError
 from formatbridge.formats.format import FormatOrName
+from formatbridge.formats.registry import load_for_requests
 from formatbridge.jsontext.codec import without_surrogates
 from formatbridge.options import Options, options_of
 from formatbridge.report.losses import Addition, Loss
@@ -112,8 +113,10 @@ def convert_table(
     columns = {name: value for name, value in arguments.items() if isinstance(value, Column)}
     constants: dict[str, Any] = {name: value for name, value in arguments.items() if name not in columns and value is not None}
     _check_arguments(kind, losses, prefix, {*constants, *columns})
-    for name in {"source", "target"} & constants.keys():
-        formats.load(constants[name])
+    if "source" in constants:
+        formats.load(constants["source"])
+    if "target" in constants:
+        load_for_requests(constants["target"])
     convert = partial(_CONVERT[kind], options=options_of(options), **constants)
     table = _Table(column, kind, convert, columns, losses, prefix)
     return table.convert_batches(arrow.record_batches(batches))

@@ -24,17 +24,30 @@ MediaKind = Literal["text", "image", "audio", "video", "document"]
 """A kind of input or output; ``document`` is a PDF or another file."""
 
 FEATURES: frozenset[str] = frozenset(
-    {"tools", "tool_choice", "combined_tools", "output_format", "json_schema", "later_instructions"}
+    {
+        "tools",
+        "tool_choice",
+        "combined_tools",
+        "output_format",
+        "json_schema",
+        "json_with_functions",
+        "later_instructions",
+        "prefill",
+    }
 )
 """What ``ModelFacts.refuses`` may name besides settings:
 
 - ``tools``, ``tool_choice``, ``output_format``: the part of a request with this name.
 - ``combined_tools``: tools that the server runs, next to functions. The functions stay.
 - ``json_schema``: an output format with a schema. It becomes JSON mode.
+- ``json_with_functions``: JSON mode or a schema, next to functions. The functions stay.
 - ``later_instructions``: instructions after the first turn. They move before it.
+- ``prefill``: a final turn of the model. It is left out.
 """
-PARAMETERS: frozenset[str] = frozenset(ir.Settings.__annotations__) | FEATURES
-"""The names for ``ModelFacts.refuses``: the canonical settings of requests, and ``FEATURES``."""
+_OF_SERVERS = frozenset({"stream_options", "usage_in_stream"})
+"""Settings of a connection, which a server rejects for all its models: ``DialectRules.rejects`` lists them."""
+PARAMETERS: frozenset[str] = (frozenset(ir.Settings.__annotations__) | FEATURES) - _OF_SERVERS
+"""The names for ``ModelFacts.refuses``: the canonical settings of requests but those of a connection, and ``FEATURES``."""
 
 _KINDS: frozenset[str] = frozenset(get_args(MediaKind))
 

@@ -193,6 +193,9 @@ def _check_rules(rules: DialectRules, spec: FormatSpec) -> None:
         raise ConfigurationError(f"the dialect rejects {min(needed)!r}, which every request needs: remove it from the rules")
     if unknown := (rules.efforts or _EFFORTS) - _EFFORTS:
         raise ConfigurationError(f"efforts of the dialect contains {min(unknown)!r}, expected {', '.join(sorted(_EFFORTS))}")
+    if misspelt := rules.ranges.keys() - ir.Settings.__annotations__.keys():
+        settings = ", ".join(sorted(ir.Settings.__annotations__))
+        raise ConfigurationError(f"ranges of the dialect contains {min(misspelt)!r}, expected {settings}")
 
 
 @cache

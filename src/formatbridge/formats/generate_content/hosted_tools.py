@@ -30,6 +30,8 @@ FAMILIES: dict[str, Any] = {
 HOSTED = {"web_search": "googleSearch", "web_fetch": "urlContext", "code": "codeExecution"}
 """Families that a request can have, and the field of each."""
 
+_WITHOUT_FAMILY = frozenset({"computerUse", "exaAiSearch", "fileSearch", "googleMaps", "parallelAiSearch", "retrieval"})
+"""Fields of tools that only this format has. A request of the format has them unchanged."""
 _EXCLUDED_DOMAINS = "tools/*/googleSearch/excludeDomains"
 
 _SERVER = frozenset({"name", "streamableHttpTransport"})
@@ -59,6 +61,8 @@ def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None
     rejected = losses.dialect.rejects_nested if losses.dialect is not None else ()
     is_kept = FAMILIES.get(tool.kind) == tool.family and f"tools/*/{tool.kind}" not in rejected
     field = tool.kind if is_kept else HOSTED.get(tool.family)
+    if tool.kind in _WITHOUT_FAMILY and f"tools/*/{tool.kind}" not in rejected:
+        return {tool.kind: dict(tool.extra or {})}
     if field is None:
         losses.dropped(tool, code="server_tool", severity="impossible")
         return None

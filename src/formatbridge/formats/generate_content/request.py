@@ -53,6 +53,7 @@ _REQUEST = frozenset({
     "model", "stream", "contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "labels", "serviceTier",
 })  # fmt: skip
 _COMMON = frozenset({"model", "stream", "contents", "systemInstruction", "generationConfig"})
+_TOP_LEVEL_SETTINGS = frozenset({"tier", "additional_tier", "metadata"})
 _NONE: frozenset[str] = frozenset()
 _CONFIG = SETTINGS.canonical.keys() | {
     "responseMimeType", "responseSchema", "responseJsonSchema", "responseFormat", "responseModalities", "speechConfig", "imageConfig",
@@ -92,7 +93,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     config = _encode_config(request, image_tools, losses)
     if config:
         body["generationConfig"] = config
-    if "tier" in request.settings or "metadata" in request.settings:
+    if not _TOP_LEVEL_SETTINGS.isdisjoint(request.settings):
         encode_top_level_settings(request, body, losses)
     return body
 

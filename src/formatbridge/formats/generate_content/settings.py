@@ -87,7 +87,7 @@ def encode_top_level_settings(request: ir.Request, body: JsonObject, losses: Led
         body["labels"] = settings["metadata"]
     elif settings.get("metadata"):
         losses.dropped(request, "metadata", severity="info")
-    if "tier" in settings:
+    if "tier" in settings or "additional_tier" in settings:
         body |= _encode_tier(request, losses)
 
 

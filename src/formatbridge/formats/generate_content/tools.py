@@ -26,7 +26,7 @@ _MOST_FUNCTIONS = 512
 """The server rejects more: "At most 512 function declarations can be specified" (google-gemini/gemini-cli#25440)."""
 COMBINATION_FLAG = "includeServerSideToolInvocations"
 """The field of ``toolConfig`` with which the server accepts functions and tools that it runs in one request."""
-_NOT_BUILT_IN = frozenset({"functionDeclarations", "mcpServers"})
+_NOT_BUILT_IN = frozenset({"functionDeclarations", "mcpServers", "computerUse"})
 # Source: the official SDK, ``FunctionCallingConfigMode``, and the numbers of the vendor's protocol definitions.
 _MODES = ("MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED")
 

@@ -27,6 +27,9 @@ _LEVELS: tuple[ir.Effort, ...] = ("low", "high")
 """Levels that all models have that reason by level. Source: ai.google.dev/gemini-api/docs/thinking, thinking levels."""
 _BUDGETS: dict[ir.Effort, int] = {effort: limit for limit, effort in ANCHORS}
 
+_RUN_BY_CALLER = ("apply_patch", "bash_", "computer", "local_shell", "memory_", "shell", "text_editor_")
+"""Kinds of tools that a vendor defines and the caller runs. Sources: the official SDKs of Anthropic, OpenAI and Google."""
+
 
 def adapt_to_model(request: ir.Request, facts: ModelFacts, spec: FormatSpec, losses: Ledger) -> ir.Request:
     """Return a request that a model accepts; the same object if nothing changes. ``spec``: the format in which it is encoded."""
@@ -89,15 +92,45 @@ def _without_refused(request: ir.Request, refused: frozenset[str], losses: Ledge
         request = replace(request, tool_choice=None)
     if "combined_tools" in refused:
         request = _without_combined_tools(request, losses)
-    if "output_format" in refused and request.output_format is not None:
-        request = _without_output_format(request, request.output_format, losses)
-    return request
+    if request.output_format is not None and request.output_format.type != "text":
+        request = _without_refused_format(request, request.output_format, refused, losses)
+    return _without_prefill(request, losses) if "prefill" in refused else request
+
+
+def _without_refused_format(request: ir.Request, format: ir.OutputFormat, refused: frozenset[str], losses: Ledger) -> ir.Request:
+    """Leave out JSON mode and schemas, if the model rejects them, or rejects them next to functions.
+
+    An agent with its functions can still work, so its requests must pass by default: that loss is not ``impossible``.
+    """
+    if "output_format" in refused:
+        return _without_output_format(request, format, losses)
+    if "json_with_functions" not in refused or not _has_functions(request):
+        return request
+    losses.dropped(format, code=_COMBINATION, severity="lossy")
+    return replace(request, output_format=None)
 
 
 def _without_output_format(request: ir.Request, format: ir.OutputFormat, losses: Ledger) -> ir.Request:
-    if format.type != "text":
-        losses.dropped(format, code=_REFUSED, severity="impossible")
+    losses.dropped(format, code=_REFUSED, severity="impossible")
     return replace(request, output_format=None)
+
+
+def _has_functions(request: ir.Request) -> bool:
+    """Return whether the model may call a tool that the caller runs."""
+    is_off = request.tool_choice is not None and request.tool_choice.mode == "none"
+    tools = (*request.tools, *added_tools(request))
+    return not is_off and any(not isinstance(tool, ir.HostedTool | ir.McpServer) for tool in tools)
+
+
+def _without_prefill(request: ir.Request, losses: Ledger) -> ir.Request:
+    """Leave out the turns of the model after the last one of the user. A request without a turn of the user stays."""
+    messages = request.messages
+    end = max((index for index, message in enumerate(messages, 1) if message.role in ("user", "tool")), default=len(messages))
+    final = [message for message in messages[end:] if message.role == "assistant"]
+    for message in final:
+        losses.dropped(message, code=_REFUSED, severity="lossy")
+    instructions = [message for message in messages[end:] if message.role != "assistant"]
+    return replace(request, messages=messages[:end] + instructions) if final else request
 
 
 def _without_schema(request: ir.Request, format: ir.OutputFormat, spec: FormatSpec, losses: Ledger) -> ir.Request:
@@ -144,9 +177,10 @@ def _is_built_in(tool: ir.HostedTool) -> bool:
     """Return whether a model that refuses ``combined_tools`` rejects a tool next to functions.
 
     A tool search is useful only with functions, and image generation is a modality of the answer in the format of Google. Functions may
-    replace actions of ``computerUse`` (the official SDK, ``ComputerUse.excluded_predefined_functions``).
+    replace actions of ``computerUse`` (the official SDK, ``ComputerUse.excluded_predefined_functions``). The caller runs some tools that
+    the vendor defines.
     """
-    return tool.family not in ("image_generation", "tool_search") and tool.kind != "computerUse"
+    return tool.family not in ("image_generation", "tool_search") and not tool.kind.startswith(_RUN_BY_CALLER)
 
 
 def _without_choice_of(request: ir.Request, excluded: Set[str], losses: Ledger) -> ir.Request:

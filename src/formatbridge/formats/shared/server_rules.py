@@ -124,7 +124,7 @@ def _without_unread_objects(request: ir.Request, rules: DialectRules, losses: Le
     if choice is not None and "tool_choice" in unread:
         if choice.mode == "none" and request.tools:  # the model would call a tool that it has
             return _without_tools(request, "excluded", "info", losses)
-        if choice.mode == "allowed":  # the model cannot call tools that it does not have
+        if _restricts_functions(choice):  # the model cannot call tools that it does not have
             request = without_other_tools(request, choice, losses)
             if choice.allowed_mode == "required":
                 losses.changed(choice, "allowed_mode", None, _code_of("tool_choice", rules))
@@ -134,6 +134,16 @@ def _without_unread_objects(request: ir.Request, rules: DialectRules, losses: Le
             losses.extras(choice)
         request = replace(request, tool_choice=None)
     return request
+
+
+def _restricts_functions(choice: ir.ToolChoice) -> bool:
+    """Return whether a choice lists the functions that the model may call."""
+    return choice.mode == "allowed" and not choice.hosted
+
+
+def _has_effect_of_tools(choice: ir.ToolChoice | None) -> bool:
+    """Return whether a request has the effect of a choice without the tools that the choice does not contain."""
+    return choice is not None and (choice.mode == "none" or _restricts_functions(choice))
 
 
 def _adapt_output_format(request: ir.Request, rules: DialectRules, losses: Ledger) -> ir.Request:
@@ -502,7 +512,7 @@ def drop_unread_fields(body: JsonObject, before: JsonObject, request: ir.Request
     unread -= spec.server_requests.reasoning_fields - body.keys()  # another field has their value
     result = {key: value for key, value in body.items() if key not in unread} if unread else body
     for field in sorted(unread):
-        if field == "tool_choice" and request.tool_choice is not None and request.tool_choice.mode in ("none", "allowed"):
+        if field == "tool_choice" and _has_effect_of_tools(request.tool_choice):
             continue  # without the other tools, the request has the same effect
         severity = _severity_of_field(names[field], before[field], request, spec)
         if severity is not None:
