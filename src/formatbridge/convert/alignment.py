@@ -1,320 +1,191 @@
-"""Align the lists of three bodies: that of the caller, and two that the encoder wrote from it, for any server and for one server."""
+"""Decide which items of a list to send when a request stays in its format and is adapted to a server.
+
+Three versions of a list are compared: that of the *caller*, the *common* one that the encoder writes for any server, and the one that it
+writes for this *server*. Only what differs between the last two is applied to the caller's items.
+
+1. ``item_matching.py`` finds from which of the caller's items each encoded item comes. Items that have one in common are a group.
+2. For most groups, each version has one item. The caller's item is then changed as the common item is for the server. The other cases:
+
+   ==============================================  ===================================================================================
+   an item is not encoded, such as reasoning       it stays next to its neighbours
+   there is no item for the server                 the caller's items are removed
+   the encoded items are of another kind           those for the server replace the caller's items
+   the common items equal those for the server     the caller's items stay
+   there are only items for the server             the caller's item stays if there is one, of its kind; otherwise they replace it
+   the encoder splits an item                      it is changed if one item for the server remains; otherwise they replace it
+   the encoder joins items                         each is changed as its parts are, if their origins are known; otherwise replaced
+   the encoder joins items for this server only    the first is changed, and the others are removed
+   ==============================================  ===================================================================================
+
+3. Encoded items that are in no group are new.
+
+Example, for a server that requires a system message and does not read ``detail``::
+
+    caller    user: "Look", image with detail, x_id
+    common    user: "Look", image with detail
+    server    system: "";  user: "Look", image
+    to send   system: "" (new);  user: "Look", image, x_id (changed)
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import accumulate
 from typing import Any
 
-from formatbridge.convert.origins import Origins
-from formatbridge.formats.format import ItemIdentity
+from formatbridge.convert.item_matching import ListVersions, Matches, is_same_kind, match_items, values_in
 from formatbridge.jsontext.codec import dumps
-from formatbridge.jsontext.pointers import to_snake, value_at
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One item of a list for a server."""
+    """One item to send: an item of the caller, which may be changed, or a new one."""
 
-    raw: int | None
-    """Its index in the list of the caller; None for a new item."""
-    index: int
-    """Its index in the list for the server as the encoder wrote it; -1 if the encoder does not write it."""
-    before: Any = None
-    """The item for any server; None if it is new or stays as it is."""
-    after: Any = None
-    """The item for the server; None if it stays as it is."""
+    caller_index: int
+    """The index in the caller's list of this item, or of the item that a new one replaces; -1 if it replaces none."""
+    server_index: int
+    """The index of the encoder's item for the server; -1 if it does not write the item."""
+    is_new: bool = False
+    common: Any = None
+    """The encoded item for any server; None if it is new or stays as it is."""
+    server: Any = None
+    """The encoded item for the server; None if it stays as it is."""
 
 
 @dataclass(slots=True)
 class _Group:
-    """Items that belong together: those of the caller, and those in which the encoder writes their texts."""
+    """The indexes of items that belong together: those of the caller, and those that the encoder wrote from them."""
 
-    raw: list[int] = field(default_factory=list)
-    before: list[int] = field(default_factory=list)
-    after: list[int] = field(default_factory=list)
+    caller: list[int]
+    common: list[int] = field(default_factory=list)
+    server: list[int] = field(default_factory=list)
 
 
-def aligned(raw: list[Any], before: list[Any], after: list[Any], pointer: str, origins: Origins) -> list[Item] | None:
+def align(lists: ListVersions) -> list[Item] | None:
     """Return the items to send, in order; None if an item cannot be matched with certainty.
 
-    ``raw``: the caller's list at ``pointer``; ``before`` and ``after``: the list as the encoder wrote it for any server and for this one.
     Items stay in the order of the caller, unless the encoder orders or joins them for this server.
     """
-    sources = [origins.indexes(item, pointer) for item in before]
-    targets = [origins.indexes(item, pointer) for item in after]
-    identity = origins.identity
-    is_tools = pointer[1:] in identity.tool_lists
-    others = _Others(raw, before, after, identity, is_tools)
-    if not others.link(sources, targets):
+    matches = match_items(lists)
+    if matches is None:
         return None
-    groups = _groups(len(raw), sources, targets)
-    unwritten = [group.raw[0] for group in groups if not group.before and not group.after]
-    if unwritten and _may_be_written([raw[index] for index in unwritten], before, origins):
+    groups = _groups(len(lists.caller), matches)
+    unwritten = [group.caller[0] for group in groups if not group.common and not group.server]
+    if unwritten and _may_be_written([lists.caller[index] for index in unwritten], lists):
         return None  # the encoder may have joined one of them with another item
-    entries: dict[int, list[tuple[int, Item]]] = {}  # by the index in ``after``
-    for index in others.new:
-        if not any(covers(raw[other], after[index]) for other in unwritten):
-            entries[index] = [(-1, Item(None, index, after=after[index]))]
+    items = [
+        Item(-1, index, is_new=True, server=lists.server[index])
+        for index in matches.new
+        if not any(covers(lists.caller[other], lists.server[index]) for other in unwritten)
+    ]
     for group in groups:
-        for place, item in _placed(group, raw, before, after, pointer, origins) if group.after else ():
-            entries.setdefault(item.index if item.raw is None else group.after[0], []).append((place, item))
-    placed = [entry for index in range(len(after)) for entry in entries.get(index, ())]
-    if not others.new and not _is_rearranged(groups):
-        placed.sort(key=lambda each: each[0])
-    return _with_unwritten(placed, unwritten)
+        if group.server:
+            items += _items_of_group(group, lists)
+    is_in_order = not matches.new and not _is_rearranged(groups)
+    items.sort(key=lambda item: (item.caller_index if is_in_order else 0, item.server_index))
+    return _with_unwritten(items, unwritten)
+
+
+def _groups(count: int, matches: Matches) -> list[_Group]:
+    """Return the groups of the items of the caller. An encoded item with texts of several items joins their groups."""
+    groups = [_Group([index]) for index in range(count)]
+    for indexes in (*matches.common, *matches.server):
+        joined = [groups[index] for index in sorted(indexes)]
+        for other in joined[1:]:
+            if other is not joined[0]:
+                joined[0].caller = sorted({*joined[0].caller, *other.caller})
+                for index in other.caller:
+                    groups[index] = joined[0]
+    for common, indexes in enumerate(matches.common):
+        if indexes:
+            groups[min(indexes)].common.append(common)
+    for server, indexes in enumerate(matches.server):
+        if indexes:
+            groups[min(indexes)].server.append(server)
+    return [group for index, group in enumerate(groups) if index == group.caller[0]]
 
 
 def _is_rearranged(groups: list[_Group]) -> bool:
     """Return whether the encoder orders or joins items for this server differently than for any server."""
-    kept = sorted((group for group in groups if group.before and group.after), key=lambda group: group.before[0])
-    order = [group.after[0] for group in kept]
-    is_divided = any(group.after and group.after[-1] - group.after[0] >= len(group.after) for group in groups)
-    return is_divided or order != sorted(order) or any(group.after and len(group.before) != len(group.after) for group in groups)
-
-
-class _Others:
-    """Matches items that have no text in common: the caller's items without a kept text, and items that only the encoder wrote."""
-
-    def __init__(self, raw: list[Any], before: list[Any], after: list[Any], identity: ItemIdentity, is_tools: bool) -> None:
-        self._raw, self._before, self._after, self._identity, self._is_tools = raw, before, after, identity, is_tools
-        self._label, self._call = partial(_tool_label if is_tools else _kind, identity=identity), partial(_call, identity=identity)
-        self.new: set[int] = set()
-        """The indexes of the items for the server that are new."""
-
-    def link(self, sources: list[set[int]], targets: list[set[int]]) -> bool:
-        """Fill the empty sets of ``sources`` and ``targets`` with indexes of the caller's items. Return False if a match is ambiguous."""
-        self._link_calls(self._before, sources)
-        self._link_calls(self._after, targets)
-        known = {index for indexes in (*sources, *targets) for index in indexes}
-        raw = [index for index in range(len(self._raw)) if index not in known]
-        # A result may be an item of another kind, which has its call in common with the one of the caller.
-        for common in (self._call, self._label):
-            of_raw = _grouped(self._raw, (index for index in raw if not any(index in indexes for indexes in sources)), common)
-            of_before = _grouped(self._before, (index for index, indexes in enumerate(sources) if not indexes), common)
-            for key in of_raw.keys() & of_before.keys() - ({None} if common is self._call else set()):
-                pairs = _paired(
-                    [self._raw[index] for index in of_raw[key]],
-                    [self._before[index] for index in of_before[key]],
-                    self._identity.words,
-                )
-                if pairs is None:
-                    return False
-                for index, source in pairs:
-                    sources[of_before[key][source]] = {of_raw[key][index]}
-        if self._is_tools:
-            self._link_invalid_names(sources)
-        written = {index for indexes in targets for index in indexes}
-        old = _grouped(self._before, (index for index, indexes in enumerate(sources) if indexes.isdisjoint(written)), self._label)
-        new = _grouped(self._after, (index for index, indexes in enumerate(targets) if not indexes), self._label)
-        for label, indexes in new.items():
-            links = self._links(indexes, old.get(label, []))
-            for index, source in links.items():
-                targets[index] = set(sources[source])
-            self.new.update(index for index in indexes if index not in links)
-        if self._is_tools:
-            self._link_renamed(sources, targets)
-        self._link_unwritten(sources, targets)
-        return True
-
-    def _link_calls(self, items: list[Any], links: list[set[int]]) -> None:
-        """Link results without a kept text to the only item of the caller for the same call, which may have media in another item."""
-        of_raw = _grouped(self._raw, range(len(self._raw)), self._call)
-        for index, item in enumerate(items):
-            call = None if links[index] else self._call(item)
-            if call is not None and len(of_raw.get(call, ())) == 1:
-                links[index] = set(of_raw[call])
-
-    def _links(self, indexes: list[int], sources: list[int]) -> dict[int, int]:
-        """Match items for the server with the same items for any server: identical items first if the counts differ."""
-        if len(indexes) == len(sources):
-            return dict(zip(indexes, sources, strict=True))
-        rest: dict[bytes, list[int]] = {}
-        for source in sources:
-            rest.setdefault(dumps(self._before[source]), []).append(source)
-        texts = {index: dumps(self._after[index]) for index in indexes}
-        links = {index: rest[text].pop(0) for index, text in texts.items() if rest.get(text)}
-        unequal = [index for index in indexes if index not in links]
-        others = [source for source in sources if source not in links.values()]
-        pairs = _paired([self._after[each] for each in unequal], [self._before[each] for each in others], self._identity.words)
-        return links | {unequal[index]: others[source] for index, source in pairs or ()}
-
-    def _link_unwritten(self, sources: list[set[int]], targets: list[set[int]]) -> None:
-        """Link items without a role, such as reasoning, that the encoder writes for this server only and with another text."""
-        linked = {index for indexes in (*sources, *targets) for index in indexes}
-        of_raw = _grouped(self._raw, (index for index in range(len(self._raw)) if index not in linked), self._label)
-        of_new = _grouped(self._after, sorted(self.new), self._label)
-        for label, indexes in of_new.items():
-            has_role = not isinstance(label, tuple) or label[0] is not None
-            if not has_role and len(of_raw.get(label, ())) == len(indexes):
-                for index, source in zip(indexes, of_raw[label], strict=True):
-                    targets[index] = {source}
-                    self.new.discard(index)
-
-    def _link_invalid_names(self, sources: list[set[int]]) -> None:
-        """Link the caller's tools whose names the encoder changes for any server with those of their kind that have other names."""
-        known = {index for indexes in sources for index in indexes}
-        rest = [index for index in range(len(self._raw)) if index not in known]
-        renamed = [index for index, indexes in enumerate(sources) if not indexes]
-        if [_kind(self._raw[index], self._identity) for index in rest] == [
-            _kind(self._before[index], self._identity) for index in renamed
-        ]:
-            for index, source in zip(rest, renamed, strict=True):
-                sources[source] = {index}
-
-    def _link_renamed(self, sources: list[set[int]], targets: list[set[int]]) -> None:
-        """Link new tools with those of their kind that have no tool for the server: their names have changed."""
-        written = {index for indexes in targets for index in indexes}
-        rest = [index for index, indexes in enumerate(sources) if indexes and indexes.isdisjoint(written)]
-        new = sorted(self.new)
-        kinds = [
-            [_kind(items[index], self._identity) for index in each] for items, each in ((self._after, new), (self._before, rest))
-        ]
-        if kinds[0] == kinds[1]:
-            for index, source in zip(new, rest, strict=True):
-                targets[index] = set(sources[source])
-                self.new.discard(index)
-
-
-def _grouped(items: list[Any], indexes: Iterable[int], label: Callable[[Any], Hashable]) -> dict[Hashable, list[int]]:
-    """Group indexes of items by their label."""
-    result: dict[Hashable, list[int]] = {}
-    for index in indexes:
-        result.setdefault(label(items[index]), []).append(index)
-    return result
-
-
-def _paired(items: list[Any], others: list[Any], words: frozenset[str]) -> list[tuple[int, int]] | None:
-    """Pair the indexes of the same items of two lists, in order; None if an item could match several."""
-    if len(items) == len(others):
-        return [(index, index) for index in range(len(items))]
-    values, of_others = ([{*map(repr, _values(item, words))} for item in each] for each in (items, others))
-    pairs: list[tuple[int, int]] = []
-    for index, present in enumerate(values):
-        last = pairs[-1][1] if pairs else -1
-        same = next((each for each in range(last + 1, len(others)) if not present.isdisjoint(of_others[each])), None)
-        if same is not None:
-            pairs.append((index, same))
-    rest = [each for index, each in enumerate(values) if index not in {pair[0] for pair in pairs}]
-    of_rest = [each for index, each in enumerate(of_others) if index not in {pair[1] for pair in pairs}]
-    is_certain = all(each.isdisjoint(other) for each in rest for other in of_others) and all(
-        each.isdisjoint(other) for each in values for other in of_rest
+    written = [group for group in groups if group.server]
+    in_common_order = sorted((group for group in written if group.common), key=lambda group: group.common[0])
+    order = [group.server[0] for group in in_common_order]
+    return order != sorted(order) or any(
+        len(group.common) != len(group.server) or group.server[-1] - group.server[0] >= len(group.server) for group in written
     )
-    return pairs if is_certain else None
 
 
-def _may_be_written(items: list[Any], before: list[Any], origins: Origins) -> bool:
-    """Return whether the encoder may have written one of some items of the caller.
-
-    It has if all texts and numbers of the item are in the encoding, or one text is in a text that the encoder has created from others.
-    """
-    words = origins.identity.words
-    numbers = {value for item in before for value in _values(item, words) if not isinstance(value, str)}
-    text = "\n".join(value for item in before for value in _values(item, words) if isinstance(value, str))
-    created = "\n".join(origins.texts(before, is_known=False))
-    for item in items:
-        values = [*_values(item, words)]
-        if values and all(value in text if isinstance(value, str) else value in numbers for value in values):
-            return True
-        if any(each in created for is_known in (False, True) for each in origins.texts(item, is_known=is_known)):
-            return True
-    return False
-
-
-def _values(value: Any, words: frozenset[str]) -> Iterator[Any]:
-    """Yield the texts and numbers of a value, but for those in fields with words of the format."""
-    if isinstance(value, dict):
-        for key, member in value.items():
-            if key not in words:
-                yield from _values(member, words)
-    elif isinstance(value, list):
-        for member in value:
-            yield from _values(member, words)
-    elif value not in (None, "", True, False):
-        yield value
+def _items_of_group(group: _Group, lists: ListVersions) -> list[Item]:
+    """Return the items to send for a group with items for the server."""
+    if len(group.caller) == 1:
+        return _items_of_one(group, lists)
+    common, server = _encoded(group, lists)
+    identity = lists.origins.identity
+    if not common or not all(is_same_kind(lists.caller[index], item, identity) for index in group.caller for item in common):
+        return _replacement(group, lists)
+    if dumps(common) == dumps(server):
+        return [Item(index, group.server[0]) for index in group.caller]
+    if len(common) == len(server) == 1:
+        items = _separated(group, common[0], server[0], lists)
+        return _replacement(group, lists) if items is None else items
+    if len(server) == 1 and all(len(lists.origins_of(item)) == 1 for item in common):  # only this server requires joined items
+        return [Item(group.caller[0], group.server[0], common=common[0], server=server[0])]
+    return _replacement(group, lists)
 
 
-def _groups(count: int, sources: list[set[int]], targets: list[set[int]]) -> list[_Group]:
-    """Return the groups of the items of the caller. An item of the encoder with texts of several items joins their groups."""
-    groups = [_Group([index]) for index in range(count)]
-    for indexes in (*sources, *targets):
-        joined = [groups[index] for index in sorted(indexes)]
-        for other in joined[1:]:
-            if other is not joined[0]:
-                joined[0].raw = sorted({*joined[0].raw, *other.raw})
-                for index in other.raw:
-                    groups[index] = joined[0]
-    for name, items in (("before", sources), ("after", targets)):
-        for index, indexes in enumerate(items):
-            if indexes:
-                getattr(groups[min(indexes)], name).append(index)
-    return [group for index, group in enumerate(groups) if index == group.raw[0]]
+def _items_of_one(group: _Group, lists: ListVersions) -> list[Item]:
+    """Return the items to send for one item of the caller, which the encoder may split, convert, or write for this server only."""
+    caller, (common, server), identity = group.caller[0], _encoded(group, lists), lists.origins.identity
+    unchanged = Item(caller, group.server[0])
+    if not common:
+        is_kept = len(server) == 1 and is_same_kind(lists.caller[caller], server[0], identity)
+        return [unchanged] if is_kept else _replacement(group, lists)
+    is_converted = not is_same_kind(lists.caller[caller], common[0], identity)
+    if dumps(common) == dumps(server):
+        return _replacement(group, lists) if is_converted else [unchanged]
+    changed = Item(caller, group.server[0], common=common[0], server=server[0])
+    if len(common) == 1:
+        return _replacement(group, lists) if is_converted else [changed, *_replacement(group, lists)[1:]]
+    if len(server) > 1:
+        return _replacement(group, lists)
+    # The encoder splits the item, and the server reads only one part of it.
+    return [] if is_converted or not is_same_kind(lists.caller[caller], server[0], identity) else [changed]
 
 
-def _replaced(group: _Group, after: list[Any]) -> list[tuple[int, Item]]:
+def _encoded(group: _Group, lists: ListVersions) -> tuple[list[Any], list[Any]]:
+    """Return the common items of a group and those for the server."""
+    return [lists.common[index] for index in group.common], [lists.server[index] for index in group.server]
+
+
+def _replacement(group: _Group, lists: ListVersions) -> list[Item]:
     """Return the items for the server of a group, which replace those of the caller."""
-    return [(group.raw[0], Item(None, index, after=after[index])) for index in group.after]
+    return [Item(group.caller[0], index, is_new=True, server=lists.server[index]) for index in group.server]
 
 
-def _placed(
-    group: _Group, raw: list[Any], before: list[Any], after: list[Any], pointer: str, origins: Origins
-) -> list[tuple[int, Item]]:
-    """Return the items of a group to send, each with the index of the caller's item that it replaces."""
-    first, at, identity = group.raw[0], group.after[0], origins.identity
-    old, new = [before[index] for index in group.before], [after[index] for index in group.after]
-    added = _replaced(group, after)
-    is_converted = not all(_is_same_kind(raw[source], item, identity) for source in group.raw for item in old)
-    if dumps(old) == dumps(new):
-        is_kept = not is_converted or (len(old) > 1 and len(group.raw) == 1 and _is_same_kind(raw[first], old[0], identity))
-        return [(source, Item(source, at)) for source in group.raw] if is_kept else added
-    if len(group.raw) == 1 and len(old) > 1 and new:  # the encoder has split an item
-        added = added if len(new) > 1 else []
-    if len(group.raw) == len(new) == 1 < len(old) and all(_is_same_kind(raw[first], each, identity) for each in (old[0], new[0])):
-        return [(first, Item(first, at, old[0], new[0]))]  # the server reads nothing of the other items
-    if is_converted:
-        return added
-    if not old:  # the encoder writes it for this server only
-        is_same = len(group.raw) == len(new) == 1 and _is_same_kind(raw[first], new[0], identity)
-        return [(first, Item(first, at))] if is_same else added
-    if len(old) == 1 and len(group.raw) == 1:
-        return [(first, Item(first, at, old[0], new[0])), *added[1:]]
-    if len(old) == len(new) == 1:
-        parts = _separated(group, old[0], new[0], pointer, origins)
-        return added if parts is None else [(source, Item(source, at, *pair)) for source, pair in parts.items()]
-    if len(new) == 1 and all(len(origins.indexes(item, pointer)) == 1 for item in old):  # only this server requires joined items
-        return [(first, Item(first, at, old[0], new[0]))]
-    return added
-
-
-def _separated(group: _Group, before: Any, after: Any, pointer: str, origins: Origins) -> dict[int, tuple[Any, Any]] | None:
-    """Split a joined item into one item per item of the caller, for any server and for one; None if a part has several origins.
+def _separated(group: _Group, common: Any, server: Any, lists: ListVersions) -> list[Item] | None:
+    """Divide joined items into one item for each of the caller, by the origins of their parts; None if a part has several.
 
     An item of the caller without a part for the server is left out.
     """
-    if not isinstance(before, dict) or not isinstance(after, dict):
+    if not isinstance(common, dict) or not isinstance(server, dict):
         return None
-    key = next((key for key, value in before.items() if isinstance(value, list)), None)
-    parts = as_list(after.get(key), before[key], origins.identity.text_type) if key is not None else None
-    if key is None or parts is None:
+    field = next((key for key, value in common.items() if isinstance(value, list)), "")
+    parts = as_list(server.get(field), common.get(field, []), lists.origins.identity.text_type)
+    if parts is None:
         return None
-    sources = [origins.indexes(part, pointer) for part in before[key]]
-    targets = [origins.indexes(part, pointer) for part in parts]
-    if len(sources) == len(targets):  # a part may have no text that the encoder keeps
-        sources, targets = (
-            [a or b for a, b in zip(sources, targets, strict=True)],
-            [b or a for a, b in zip(sources, targets, strict=True)],
-        )
-    if any(len(indexes) != 1 for indexes in (*sources, *targets)):
+    common_origins, server_origins = [*map(lists.origins_of, common[field])], [*map(lists.origins_of, parts)]
+    if len(common_origins) == len(server_origins):  # a part may have no text that the encoder keeps
+        pairs = [*zip(common_origins, server_origins, strict=True)]
+        common_origins, server_origins = [first or second for first, second in pairs], [second or first for first, second in pairs]
+    if any(len(indexes) != 1 for indexes in (*common_origins, *server_origins)):
         return None
-    result: dict[int, tuple[Any, Any]] = {}
-    for source in group.raw:
-        old = [part for part, indexes in zip(before[key], sources, strict=True) if indexes == {source}]
-        new = [part for part, indexes in zip(parts, targets, strict=True) if indexes == {source}]
+    items: list[Item] = []
+    for index in group.caller:
+        old = [part for part, indexes in zip(common[field], common_origins, strict=True) if indexes == {index}]
+        new = [part for part, indexes in zip(parts, server_origins, strict=True) if indexes == {index}]
         if new:
-            result[source] = (before | {key: old}, after | {key: new})
-    return result
+            items.append(Item(index, group.server[0], common=common | {field: old}, server=server | {field: new}))
+    return items
 
 
 def as_list(value: Any, parts: list[Any], text_type: str | None) -> list[Any] | None:
@@ -324,25 +195,44 @@ def as_list(value: Any, parts: list[Any], text_type: str | None) -> list[Any] | 
     """
     if isinstance(value, list):
         return value
-    kinds = (part.get("type") for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str))
-    kind = next(kinds, text_type)
     if value == "":
         return []
-    return [{"type": kind, "text": value}] if kind is not None and isinstance(value, str) else None
+    types = (part.get("type") for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str))
+    type = next(types, text_type)
+    return [{"type": type, "text": value}] if type is not None and isinstance(value, str) else None
 
 
-def _with_unwritten(placed: list[tuple[int, Item]], unwritten: list[int]) -> list[Item]:
+def _may_be_written(items: list[Any], lists: ListVersions) -> bool:
+    """Return whether the encoder may have written one of some items of the caller.
+
+    It has if all texts and numbers of the item are in the encoding, or one text is in a text that the encoder has created from others.
+    """
+    words = lists.origins.identity.words
+    encoded = [*values_in(lists.common, words)]
+    numbers = {value for value in encoded if not isinstance(value, str)}
+    text = "\n".join(value for value in encoded if isinstance(value, str))
+    created = "\n".join(lists.origins.texts(lists.common, is_known=False))
+    for item in items:
+        values = [*values_in(item, words)]
+        if values and all(value in text if isinstance(value, str) else value in numbers for value in values):
+            return True
+        if any(value in created for is_known in (False, True) for value in lists.origins.texts(item, is_known=is_known)):
+            return True
+    return False
+
+
+def _with_unwritten(items: list[Item], unwritten: list[int]) -> list[Item]:
     """Return items with those that the encoder does not write, each next to the item before or after it in the list of the caller."""
-    result = [*placed]
+    result = [*items]
     for index in unwritten:
-        earlier = [at for at, (place, _) in enumerate(result) if 0 <= place < index]
-        later = [at for at, (place, _) in enumerate(result) if place > index]
+        earlier = [position for position, item in enumerate(result) if 0 <= item.caller_index < index]
+        later = [position for position, item in enumerate(result) if item.caller_index > index]
         if earlier:
-            at = max(earlier, key=lambda each: result[each][0]) + 1
+            position = max(earlier, key=lambda each: result[each].caller_index) + 1
         else:
-            at = min(later, key=lambda each: result[each][0], default=len(result))
-        result.insert(at, (index, Item(index, -1)))
-    return [item for _, item in result]
+            position = min(later, key=lambda each: result[each].caller_index, default=len(result))
+        result.insert(position, Item(index, -1))
+    return result
 
 
 def moved_indexes(indexes: list[int]) -> set[int]:
@@ -350,46 +240,6 @@ def moved_indexes(indexes: list[int]) -> set[int]:
     greatest = [*accumulate(indexes, max)]
     smallest = [*accumulate(reversed(indexes), min)][::-1]
     return {index for index, high, low in zip(indexes, greatest, smallest, strict=True) if index < high or index > low}
-
-
-def _tool_label(tool: Any, identity: ItemIdentity) -> Hashable:
-    """Return the name of a tool, or the kind of one without a name."""
-    names = (value_at(tool, tuple(place.split("/"))) for place in identity.tool_names)
-    return next((name for name in names if isinstance(name, str)), None) or _kind(tool, identity)
-
-
-def _kind(item: Any, identity: ItemIdentity) -> Hashable:
-    """Return what distinguishes an item of a list from its neighbours."""
-    if not isinstance(item, dict):
-        return None
-    role, kind = item.get(identity.role), item.get(identity.type)
-    if isinstance(kind, str) and kind in identity.default_types:
-        kind = None
-    # Gemini: {"googleSearch": {}}, or "google_search"; {"functionCall": {...}, "thoughtSignature": ""}
-    if role is None and identity.content in item:
-        role = identity.default_role
-    if role is None and kind is None:
-        return to_snake(next((key for key, value in item.items() if isinstance(value, dict)), next(iter(item), "")))
-    role = identity.same_roles.get(role, role) if isinstance(role, str) else None
-    kind = kind if isinstance(kind, str) else None
-    if kind is not None and identity.type_variant is not None:
-        kind = identity.type_variant.sub("", kind)
-    return role, kind, _call(item, identity)
-
-
-def _is_same_kind(raw: Any, item: Any, identity: ItemIdentity) -> bool:
-    """Return whether an item of the caller is of the kind that the encoder writes. Results of legacy roles have no id of a call."""
-    role = raw.get(identity.role) if isinstance(raw, dict) else None
-    is_legacy = isinstance(role, str) and role in identity.same_roles and _call(raw, identity) is None
-    if is_legacy and isinstance(item, dict):
-        item = {key: value for key, value in item.items() if key not in identity.call_ids}
-    return bool(_kind(raw, identity) == _kind(item, identity))
-
-
-def _call(item: Any, identity: ItemIdentity) -> str | None:
-    """Return the id of the call to which an item belongs."""
-    ids = [item.get(key) for key in identity.call_ids] if isinstance(item, dict) else []
-    return next((id for id in ids if isinstance(id, str)), None)
 
 
 def covers(raw: Any, value: Any) -> bool:

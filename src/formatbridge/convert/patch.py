@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from formatbridge.convert.alignment import Item, aligned, as_list, covers, moved_indexes
+from formatbridge.convert.alignment import Item, align, as_list, covers, moved_indexes
 from formatbridge.convert.body_changes import BodyChanges, NewItem
+from formatbridge.convert.item_matching import ListVersions
 from formatbridge.convert.origins import Origins
 from formatbridge.formats.format import FormatSpec
 from formatbridge.jsontext.codec import dumps
@@ -106,7 +107,7 @@ class Patch:
         if isinstance(raw, list) and any(isinstance(item, dict) for item in raw):
             text_type = self._origins.identity.text_type if len(raw) > 1 else None
             old, new = (as_list(value, raw, text_type) for value in (before, after))
-            items = None if old is None or new is None else aligned(raw, old, new, pointer, self._origins)
+            items = None if old is None or new is None else align(ListVersions(raw, old, new, pointer, self._origins))
             if items or (items is not None and isinstance(after, list)):
                 return self._apply_to_list(raw, items, pointer)
         self.note(pointer)
@@ -119,16 +120,17 @@ class Patch:
         """Return a list with changed items in their places; record removed, moved and new items."""
         result, order = list(raw), list[int | NewItem]()
         for item in items:
-            if item.raw is None:
-                order.append(NewItem(item.after))
-                self._sources.update(self._origins.pointers(item.after))
+            if item.is_new:
+                order.append(NewItem(item.server))
+                self._sources.update(self._origins.pointers(item.server))
                 self._above.update(prefixes(pointer))
             else:
-                order.append(item.raw)
-                if item.index < 0:
-                    self._unwritten_values.append(f"{pointer}/{item.raw}")
-                result[item.raw] = self.apply(raw[item.raw], item.before, item.after, f"{pointer}/{item.raw}")
-        self._written[pointer] = {item.index: placed for item, placed in zip(items, order, strict=True)}
+                index = item.caller_index
+                order.append(index)
+                if item.server_index < 0:
+                    self._unwritten_values.append(f"{pointer}/{index}")
+                result[index] = self.apply(raw[index], item.common, item.server, f"{pointer}/{index}")
+        self._written[pointer] = {item.server_index: sent for item, sent in zip(items, order, strict=True)}
         if order != [*range(len(raw))]:
             kept = [index for index in order if isinstance(index, int)]
             for index in {*range(len(raw))} - {*kept}:
@@ -162,7 +164,11 @@ class Patch:
 
     def _unwritten(self, raw: Any, before: Any, pointer: str) -> list[Item] | None:
         """Return the items of a list that the encoder does not write."""
-        return aligned(raw, before, [], pointer, self._origins) if isinstance(raw, list) and isinstance(before, list) else None
+        return (
+            align(ListVersions(raw, before, [], pointer, self._origins))
+            if isinstance(raw, list) and isinstance(before, list)
+            else None
+        )
 
 
 def _added(before: Any, after: Any) -> Any:
