@@ -60,7 +60,7 @@ def _messages_for_server(body: JsonObject, rules: DialectRules, losses: Ledger, 
     changed = [
         _move_reasoning(_with_documents(message, rules), index, rules, losses, lost) for index, message in enumerate(messages)
     ]
-    return body if all(one is other for one, other in zip(changed, messages, strict=True)) else body | {"messages": changed}
+    return body if changed == messages else body | {"messages": changed}
 
 
 def _with_documents(message: JsonObject, rules: DialectRules) -> JsonObject:
@@ -83,36 +83,52 @@ _DOCUMENT_PARTS = frozenset({"document_url", "file_url"})
 
 
 def _move_reasoning(message: JsonObject, index: int, rules: DialectRules, losses: Ledger, lost: _Lost) -> JsonObject:
-    """Return a message with its reasoning where the server reads it; the same object if it is there."""
+    """Return a message with its reasoning where the server reads it."""
     if message.get("role") != "assistant":
         return message
-    content, history = message.get("content"), rules.reasoning_history
+    history = rules.reasoning_history
     if history == "none":
         return _without_reasoning(message, index, lost)
     # Mistral: {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "..."}]}, {"type": "text", "text": "..."}]}
+    content = message.get("content")
     thinking = [part for part in content if part.get("type") == "thinking"] if isinstance(content, list) else []
     if history == "thinking_part":
         return _with_thinking_part(message, thinking, index, rules, lost)
     reads_details = history == "reasoning" and rules.reasoning_control == "reasoning"  # OpenRouter
     if not thinking and (history is None or (reads_details and message.get("reasoning_details"))):
         return message
-    field, other = TEXT_FIELDS[::-1] if history == "reasoning" else TEXT_FIELDS
-    text = "\n\n".join(dict.fromkeys(filter(None, (message.get(field) or _text_of(message), _text_in(thinking)))))
-    if thinking:
-        others = [part for part in content or () if part.get("type") != "thinking"]
-        message = message | {"content": others or (None if message.get("tool_calls") else "")}
-    if history == "required" and not text and message.get("tool_calls"):
-        pointer = f"/messages/{index}/reasoning_content"
-        return message | {
-            "reasoning_content": losses.added(pointer, " ", f"{rules.server} requires it in messages with tool calls")
-        }
-    is_repeated = not any(map(message.get, TEXT_FIELDS)) and not thinking
-    if not message.get(field) and message.get(other) == text:
-        message = {key: value for key, value in message.items() if key != other}
+    return _with_text_field(message, thinking, index, rules, losses, lost)
+
+
+def _with_text_field(
+    message: JsonObject, thinking: list[JsonObject], index: int, rules: DialectRules, losses: Ledger, lost: _Lost
+) -> JsonObject:
+    """Return a message whose reasoning is in the text field that the server reads."""
+    fields = TEXT_FIELDS[::-1] if rules.reasoning_history == "reasoning" else TEXT_FIELDS
+    field, other = fields
+    text = "\n\n".join(dict.fromkeys(filter(None, (_text_of(message, fields), _text_in(thinking)))))
+    is_in_lists_only = not thinking and not any(map(message.get, fields))
+    message = _without_thinking_parts(message, thinking)
+    if rules.reasoning_history == "required" and not text and message.get("tool_calls"):
+        pointer, why = f"/messages/{index}/{field}", f"{rules.server} requires it in messages with tool calls"
+        return message | {field: losses.added(pointer, " ", why)}
+    if message.get(other) == text and not message.get(field):
+        message = message.copy()
+        del message[other]
     message = _without_texts(message, (other,), text, index, rules, lost)
-    if is_repeated and text and any(map(message.get, LIST_FIELDS)):
+    if not text:
+        return message
+    if is_in_lists_only and any(map(message.get, LIST_FIELDS)):
         losses.added(f"/messages/{index}/{field}", text, f"{rules.server} reads the text of reasoning there")
-    return message | {field: text} if text and message.get(field) != text else message
+    return message | {field: text}
+
+
+def _without_thinking_parts(message: JsonObject, thinking: list[JsonObject]) -> JsonObject:
+    """Return a message without the parts of its content with reasoning. A message with tool calls may have no content."""
+    if not thinking:
+        return message
+    others = [part for part in message["content"] if part.get("type") != "thinking"]
+    return message | {"content": others or (None if message.get("tool_calls") else "")}
 
 
 def _without_reasoning(message: JsonObject, index: int, lost: _Lost) -> JsonObject:
@@ -127,7 +143,7 @@ def _with_thinking_part(
     message: JsonObject, thinking: list[JsonObject], index: int, rules: DialectRules, lost: _Lost
 ) -> JsonObject:
     """Return a message whose reasoning is a part of its content only."""
-    text = _text_in(thinking) or _text_of(message)
+    text = _text_in(thinking) or _text_of(message, TEXT_FIELDS)
     message = _without_texts(message, TEXT_FIELDS, text, index, rules, lost)
     if thinking or not text:
         return message
@@ -136,17 +152,17 @@ def _with_thinking_part(
     return message | {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": text}]}, *parts]}
 
 
-def _text_of(message: JsonObject) -> str:
-    """Return the text of the reasoning of a message, in any field with a text, or in details or blocks."""
-    text = next((message[key] for key in TEXT_FIELDS if message.get(key)), None)
-    return text if isinstance(text, str) else _reasoning_text(decode_reasoning(message, "")[0])
+def _text_of(message: JsonObject, fields: Sequence[str]) -> str:
+    """Return the text of the reasoning of a message, in the first of the fields with a text, or in details or blocks."""
+    text = next((message[key] for key in fields if message.get(key)), None)
+    return text if isinstance(text, str) else _joined(decode_reasoning(message, "")[0])
 
 
 def _text_in(thinking: list[JsonObject]) -> str:
-    return _reasoning_text(decode_content([*thinking], ""))
+    return _joined(decode_content([*thinking], ""))
 
 
-def _reasoning_text(parts: Iterable[ir.Part]) -> str:
+def _joined(parts: Iterable[ir.Part]) -> str:
     return "\n\n".join(part.text for part in parts if isinstance(part, ir.Reasoning) and part.text)
 
 
