@@ -95,7 +95,7 @@ DIFFERENCES: dict[str, dict[str, str]] = {
     },
     "reasoning": {
         "chat_completions: fields of reasoning that repeat one another are read once, and signatures belong to parts": (
-            " texts_in is_join_of detail_index details_repeat_blocks has_message_signature separate_bound_token"
+            " reasoning_text texts_in is_join_of detail_index details_repeat_blocks has_message_signature separate_bound_token"
         ),
         "generate_content: names of enumerations may be numbers or in lower case": "enum_name",
         "generate_content: a signature belongs to a part, which may be a call": (

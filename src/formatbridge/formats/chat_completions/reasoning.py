@@ -105,6 +105,11 @@ def decode_reasoning(raw: JsonObject, src: str, *, is_piece: bool = False) -> tu
     return parts, unread or None
 
 
+def reasoning_text(raw: JsonObject) -> Any:
+    """Return the reasoning of a message or a delta that is in a field with text; None if there is none."""
+    return next((raw[name] for name in TEXT_FIELDS if raw.get(name)), None)
+
+
 def _choose_details_or_blocks(details: list[ir.Reasoning], raw: JsonObject, src: str) -> tuple[list[ir.Reasoning], JsonObject]:
     """Return the reasoning of a message that has thinking blocks, and the unread blocks.
 
@@ -112,8 +117,7 @@ def _choose_details_or_blocks(details: list[ir.Reasoning], raw: JsonObject, src:
     no tokens. Blocks with other reasoning are unread.
     """
     blocks, unread = decode_thinking_blocks(raw["thinking_blocks"], f"{src}/thinking_blocks")
-    text = next((raw[name] for name in TEXT_FIELDS if raw.get(name)), None)
-    texts = texts_in(blocks)
+    text, texts = reasoning_text(raw), texts_in(blocks)
     if details and details_repeat_blocks(details, blocks):
         return details, unread
     if not details and (not text or not texts or is_join_of(text, texts)):

@@ -23,7 +23,7 @@ from formatbridge.formats.chat_completions.reasoning import (
     detail_index,
 )
 from formatbridge.formats.chat_completions.response import LOGPROBS, decode_finish
-from formatbridge.formats.chat_completions.stream_reasoning import BlockDecoder, DecodedBlock
+from formatbridge.formats.chat_completions.stream_reasoning import BlockDecoder, DecodedBlock, is_encrypted
 from formatbridge.formats.chat_completions.stream_state import CallState, Choice, StreamedCalls, arguments_of
 from formatbridge.formats.chat_completions.usage import decode_usage
 from formatbridge.formats.format import EndReason
@@ -254,7 +254,7 @@ class StreamDecoder:
             before, at = len(choice.parts), choice.items.get("content", 0)
             part = decode_part(raw, f"/choices/{choice.index}/message/content/{at}")
             if isinstance(part, ir.Reasoning):
-                self._feed_reasoning_part(choice, part, out)
+                self._feed_reasoning_part(choice, part, None, out)
             elif isinstance(part, ir.Text) and not (part.extra or part.cache):
                 choice.add_text("text", ir.Text("", part.src), part.text, out)
             else:
@@ -337,37 +337,36 @@ class StreamDecoder:
         if extra:
             choice.extra = extend_extra(choice.extra, {f"message/{name}": value for name, value in extra.items()})
         for part in parts:
-            self._feed_reasoning_part(choice, part, out, indexes.get(part.src))
+            self._feed_reasoning_part(choice, part, indexes.get(part.src), out)
         if decoder is not None:
             for block in blocks:
                 self._feed_block(choice, decoder, block, out)
             decoder.note_open_part(choice.open_reasoning)
 
-    def _feed_reasoning_part(self, choice: Choice, part: ir.Reasoning, out: list[events.Event], index: int | None = None) -> None:
-        """Add to the open reasoning. Its signature ends it, and may come with the whole text again, which is not added then.
-
-        Another ``index`` is that of other reasoning; a signature alone signs the reasoning with its index.
-        """
-        texts, opened = choice.reasoning, choice.parts[choice.open[1]] if choice.open is not None else None
-        signed = texts.signed_part(index, part, choice.open[1] if choice.open is not None else None)
-        if signed is not None and part.signature:
+    def _feed_reasoning_part(self, choice: Choice, part: ir.Reasoning, index: int | None, out: list[events.Event]) -> None:
+        """Sign a closed part, emit encrypted reasoning, or add to the open reasoning. ``index``: that of a detail."""
+        texts, opened = choice.reasoning, choice.open_reasoning
+        signed = texts.signed_part(index, part, opened)
+        if signed is not None and part.signature is not None:
             out.append(events.SignatureUpdate(choice.index, signed, part.signature))
             choice.keep_item_extra(part.src, part.extra or {})
             return
-        is_new = part.id is None or not isinstance(opened, ir.Reasoning) or opened.id != part.id
-        if part.signature and part.signature.kind != "thinking" and not part.text and is_new:
-            choice.add(part, out)  # encrypted reasoning, which signs no text
-            return
-        is_open = isinstance(opened, ir.Reasoning)
-        if is_open and is_new and texts.is_other_detail(index):
-            choice.close_part(out)
-            is_open = False
-        is_blank = part.text in ("", "\n\n") and not part.signature and not part.id  # a separator
-        if texts.repeats_closed(part) or (is_blank and not is_open and texts.all):
-            return
-        if part.extra and is_open:
-            choice.keep_extra(part.src, part.extra)
-        is_repeated = is_open and texts.repeats_open(part)
+        if not choice.has_open_id(part):
+            if is_encrypted(part):
+                choice.add(part, out)
+                return
+            if opened is not None and texts.is_other_detail(index):
+                choice.close_part(out)
+        if not texts.repeats_closed(part) and (choice.open_reasoning is not None or not texts.is_separator(part)):
+            self._add_reasoning(choice, part, index, out)
+
+    def _add_reasoning(self, choice: Choice, part: ir.Reasoning, index: int | None, out: list[events.Event]) -> None:
+        """Add to the open reasoning, or open it. It ends with its signature, or with a detail that repeats its whole text."""
+        texts, is_repeated = choice.reasoning, False
+        if choice.open_reasoning is not None:
+            is_repeated = texts.repeats_open(part)
+            if part.extra:
+                choice.keep_extra(part.src, part.extra)
         number = choice.switch_to("reasoning", part, out)
         text = "" if is_repeated else texts.add_part(part, index)
         texts.note_detail(index, number, part)

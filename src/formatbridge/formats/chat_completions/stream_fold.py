@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from formatbridge.formats.chat_completions.reasoning import BLOCK_TYPES, LIST_FIELDS, TEXT_FIELDS
-from formatbridge.formats.chat_completions.stream_reasoning import BlockStep, ThinkingBlocks
+from formatbridge.formats.chat_completions.reasoning import BLOCK_TYPES, LIST_FIELDS, TEXT_FIELDS, reasoning_text
+from formatbridge.formats.chat_completions.stream_reasoning import BlockStep, TextInPieces, ThinkingBlocks
 from formatbridge.formats.chat_completions.stream_state import kind_of_call
 from formatbridge.formats.chat_completions.tool_calls import ARGUMENTS
 from formatbridge.formats.shared.choices import assign_numbers, assign_numbers_if_repeated
@@ -146,8 +146,7 @@ class _Reasoning:
         self._blocks = blocks
         self._thinking_blocks = ThinkingBlocks()
         self._numbered: list[Fold] = []  # the blocks of known types, as ``_thinking_blocks`` numbers them
-        self._text: list[str] = []
-        self._length = 0
+        self._text = TextInPieces()
         self._earlier_texts: set[str] = set()
         self._has_text_alone = False
 
@@ -155,35 +154,30 @@ class _Reasoning:
         """Add the blocks of a delta and return its other fields, without text that an earlier block or text had."""
         entries = delta.get("thinking_blocks") or []
         blocks = [entry for entry in entries if entry.get("type") in BLOCK_TYPES]
-        text = "" if delta.get("reasoning_details") else next((delta[name] for name in TEXT_FIELDS if delta.get(name)), "")
-        if not blocks and not self._text and self._has_text_alone:
+        text = "" if delta.get("reasoning_details") else reasoning_text(delta) or ""
+        if not blocks and not self._text.pieces and self._has_text_alone:
             self._thinking_blocks.close()
         steps = self._thinking_blocks.take(blocks, text)
-        is_signed = any(block.get("signature") for block in blocks)
-        is_repeated = self._is_text(text) or (
-            text in self._earlier_texts and is_signed
-        )  # the text field already had the whole text
-        is_repeated = is_repeated and self._thinking_blocks.repeats_text and steps[0].kind == "new"
-        steps = self._thinking_blocks.end(steps) if is_repeated else steps
+        new = text
+        if self._thinking_blocks.repeats_text:
+            if steps[0].kind == "new" and self._has_text(text, blocks):
+                new, steps = "", self._thinking_blocks.end(steps)
+            else:
+                new = _without_repeated(text, blocks, steps)
         self._add(entries, steps)
-        thinking = [block.get("thinking") or "" for block in blocks]
-        new = "".join(each for each, step in zip(thinking, steps, strict=True) if step.kind in ("new", "more"))
-        if self._thinking_blocks.repeats_text and (is_repeated or len(new) < len("".join(thinking))):
-            new = "" if is_repeated else new
-            delta = {key: new if key in TEXT_FIELDS and value == text else value for key, value in delta.items()}
-            text = new
-        self._note_open_text(steps, text)
-        return {key: value for key, value in delta.items() if key != "thinking_blocks" or not value}
+        self._note_open_text(steps, new)
+        return _with_text(delta, text, new)
 
     def close(self) -> None:
         """End the open reasoning: other content follows."""
         self._thinking_blocks.close()
-        if self._text:
-            self._earlier_texts.add("".join(self._text))
-            self._text, self._length = [], 0
+        if self._text.pieces:
+            self._earlier_texts.add(self._text.text())
+            self._text = TextInPieces()
 
-    def _is_text(self, text: str) -> bool:
-        return len(text) == self._length and text == "".join(self._text)
+    def _has_text(self, text: str, blocks: list[JsonObject]) -> bool:
+        """Return whether the text of blocks is that of the open reasoning, or of earlier reasoning that the blocks sign."""
+        return self._text.is_text(text) or (text in self._earlier_texts and any(block.get("signature") for block in blocks))
 
     def _add(self, entries: list[JsonObject], steps: list[BlockStep]) -> None:
         """Add entries to their blocks; raise ``ConflictError`` where it is not certain which block that is."""
@@ -208,11 +202,25 @@ class _Reasoning:
     def _note_open_text(self, steps: list[BlockStep], text: str) -> None:
         """Note the text of the open reasoning; a block with the whole text ends the reasoning."""
         self._has_text_alone = self._has_text_alone or bool(text and not steps)
-        self._text += [text] if text else []
-        self._length += len(text)
+        self._text.add(text)
         ends = [step.number for step in steps if step.ends_block]
-        if ends and (self._thinking_blocks.repeats_text or self._is_text(self._thinking_blocks.blocks[ends[-1]].text())):
-            self._text, self._length = [], 0
+        if ends and (self._thinking_blocks.repeats_text or self._text.is_text(self._thinking_blocks.blocks[ends[-1]].text())):
+            self._text = TextInPieces()
+
+
+def _without_repeated(text: str, blocks: list[JsonObject], steps: list[BlockStep]) -> str:
+    """Return a text, which is that of its blocks, without the texts that earlier blocks had."""
+    pairs = zip(blocks, steps, strict=True)
+    texts = [(block["thinking"], step.kind in ("new", "more")) for block, step in pairs if block.get("thinking")]
+    return text if all(is_new for _, is_new in texts) else "".join(each for each, is_new in texts if is_new)
+
+
+def _with_text(delta: JsonObject, text: str, new: str) -> JsonObject:
+    """Return a delta without its blocks, and with ``new`` in place of its reasoning text."""
+    fields = {key: value for key, value in delta.items() if key != "thinking_blocks" or not value}
+    if new != text:
+        fields |= {name: new for name in TEXT_FIELDS if delta.get(name) == text}
+    return fields
 
 
 _BODY = Table({"choices": "ignore", "obfuscation": "ignore", "object": "ignore", "error": "empty"}, other="filled", null="filled")

@@ -284,6 +284,10 @@ class ReasoningTexts:
             return True
         return False
 
+    def is_separator(self, part: ir.Reasoning) -> bool:
+        """Return whether a part only separates texts, and there is a text before it."""
+        return bool(self.all) and part.text in ("", "\n\n") and not part.signature and not part.id
+
     def repeats_open(self, part: ir.Reasoning) -> bool:
         """Return whether a detail repeats the open part, whose text came in the text field only."""
         return self._is_text_field_only and _DETAILS in part.src and self._open.is_text(part.text)
@@ -295,6 +299,11 @@ class ReasoningTexts:
 
     def _repeats_first(self, part: ir.Reasoning) -> bool:
         return _DETAILS in part.src and bool(self.unsigned) and next(iter(self.unsigned.values())) == part.text
+
+
+def is_encrypted(part: ir.Reasoning) -> bool:
+    """Return whether a part is encrypted reasoning, whose signature is for no text."""
+    return part.signature is not None and part.signature.kind != "thinking" and not part.text
 
 
 class DecodedBlock(NamedTuple):
@@ -329,17 +338,8 @@ class BlockDecoder:
 
         ``others``: the other reasoning in the delta; ``opened``: the number of the open reasoning part.
         """
-        entries = delta.get("thinking_blocks") or []
-        raws = [raw for raw in entries if raw.get("type") in BLOCK_TYPES]
-        first = len(self._blocks.blocks)
-        extra = {
-            f"thinking_blocks/{number}": raw for number, raw in enumerate(entries, first) if raw.get("type") not in BLOCK_TYPES
-        }
         details = [part for part in others if part.src.startswith(f"{src}/reasoning_details/")]
-        if details and not details_repeat_blocks(details, decode_thinking_blocks(raws, src)[0]):
-            extra |= {"reasoning_details": delta["reasoning_details"]} if self._blocks_are_source else {}
-        elif details and not self._blocks_are_source:
-            raws = []
+        raws, extra = self._entries(delta, details, src)
         if opened != self._opened or (opened is None and not raws):
             self._blocks.close()
         text = "" if details else "".join(texts_in(others))
@@ -350,9 +350,29 @@ class BlockDecoder:
         if repeats_text and steps[0].kind == "new":  # the open part came as text, or a closed part is signed now
             number = texts.part_with_text(text, opened)
             is_again = number is not None and (number == opened or any(entry.get("signature") for entry in raws))
-        steps = self._blocks.end(steps) if is_again else steps
+        if is_again:
+            steps = self._blocks.end(steps)
         blocks = [self._decode(raw, step, src, is_again=is_again) for raw, step in zip(raws, steps, strict=True)]
         return blocks, [] if self._blocks_are_source or repeats_text else others, extra
+
+    def _entries(self, delta: JsonObject, details: list[ir.Reasoning], src: str) -> tuple[list[JsonObject], JsonObject]:
+        """Return the blocks of a delta, and its unmodelled fields: blocks of unknown types, and details that are not in the blocks.
+
+        If details and blocks have the same content, and the parts are not decoded from blocks, there are no blocks to read.
+        """
+        entries = delta.get("thinking_blocks") or []
+        raws = [raw for raw in entries if raw.get("type") in BLOCK_TYPES]
+        extra: JsonObject = {}
+        if len(raws) < len(entries):
+            numbered = enumerate(entries, len(self._blocks.blocks))
+            extra = {f"thinking_blocks/{number}": raw for number, raw in numbered if raw.get("type") not in BLOCK_TYPES}
+        if details:
+            are_repeated = details_repeat_blocks(details, decode_thinking_blocks(raws, src)[0])
+            if are_repeated and not self._blocks_are_source:
+                raws = []
+            elif self._blocks_are_source and not are_repeated:
+                extra["reasoning_details"] = delta["reasoning_details"]
+        return raws, extra
 
     def _choose_source(self, raws: list[JsonObject], text: str, *, is_first: bool) -> None:
         """Note whether the parts are decoded from blocks: they came first, and no later text came without them."""

@@ -328,6 +328,11 @@ class Choice:
         """The number of the open part, if it is reasoning."""
         return self.open[1] if self.open is not None and self.open[0] == "reasoning" else None
 
+    def has_open_id(self, part: ir.Reasoning) -> bool:
+        """Return whether a part has the id of the open reasoning."""
+        opened = None if self.open is None else self.parts[self.open[1]]
+        return part.id is not None and isinstance(opened, ir.Reasoning) and opened.id == part.id
+
     def unmodelled_fields(self) -> JsonObject | None:
         """Return the unmodelled fields of the whole choice."""
         out: JsonObject = {"stop_reason": self.stop} if self.stop is not None else {}
