@@ -44,7 +44,7 @@ def decode_response(body: JsonObject) -> ir.Response:
     """Decode a whole response. A blocked prompt is a choice without parts."""
     # {"candidates": [{"content": {"role": "model", "parts": [...]}, "finishReason": "STOP", "index": 0}],
     #  "usageMetadata": {...}, "modelVersion": "m", "responseId": "r"}, or {"promptFeedback": {"blockReason": "SAFETY"}}
-    usage, created_text, feedback = body.get("usageMetadata"), body.get("createTime"), body.get("promptFeedback") or {}
+    usage, created_text = body.get("usageMetadata"), body.get("createTime")
     created = time_of(created_text) if created_text else None
     response_id = body.get("responseId") or None
     candidates = body.get("candidates") or ()
@@ -54,27 +54,30 @@ def decode_response(body: JsonObject) -> ir.Response:
         _decode_choice(raw, f"/candidates/{position}", numbers[position], response_id) for position, raw in enumerate(candidates)
     ]
     error = failure_of(body)
-    blocked = (
-        [choice for choice in choices if choice.finish and choice.finish.raw in NO_REASON] if feedback.get("blockReason") else []
+    feedback = _apply_feedback(body.get("promptFeedback") or {}, choices, is_failed=error is not None)
+    extra = merge_extra(
+        read_extra(body, _RESPONSE if error is None else _RESPONSE | {"error"}),
+        read_extra(feedback, frozenset(), "promptFeedback/"),
+        {"createTime": created_text} if created_text and created is None else None,
     )
-    # A blocked prompt may also have candidates, without a finish reason. The reason is in ``promptFeedback``.
-    for choice in blocked:
-        if choice.finish and choice.finish.message:
-            choice.extra = merge_extra(choice.extra, {"finishMessage": choice.finish.message})
-        choice.finish = decode_blocked(feedback)
-    if not choices and not error:
-        blocked = choices = [_decode_missing(feedback)]
-    if blocked:
-        feedback = {key: value for key, value in feedback.items() if key not in _FEEDBACK}
-    extra = read_extra(body, _RESPONSE if not error else _RESPONSE | {"error"})
-    if feedback or (created_text and created is None):
-        extra = merge_extra(
-            extra,
-            read_extra(feedback, frozenset(), "promptFeedback/"),
-            {"createTime": created_text} if created_text and created is None else None,
-        )
     counts = decode_usage(usage, "/usageMetadata") if usage else None
     return ir.Response("generate_content", response_id, body.get("modelVersion"), choices, created, counts, extra, error)
+
+
+def _apply_feedback(feedback: JsonObject, choices: list[ir.Choice], *, is_failed: bool) -> JsonObject:
+    """Set the finish reason of choices if the prompt was blocked. Return the fields of the feedback that are not decoded."""
+    # A blocked prompt may also have candidates, without a finish reason. The reason is in ``promptFeedback``.
+    unfinished = [choice for choice in choices if choice.finish and choice.finish.raw in NO_REASON]
+    is_blocked = bool(unfinished and feedback.get("blockReason"))
+    if is_blocked:
+        for choice in unfinished:
+            if choice.finish and choice.finish.message:
+                choice.extra = merge_extra(choice.extra, {"finishMessage": choice.finish.message})
+            choice.finish = decode_blocked(feedback)
+    elif not choices and not is_failed:
+        choices.append(_decode_missing(feedback))
+        is_blocked = True
+    return {key: value for key, value in feedback.items() if key not in _FEEDBACK} if is_blocked else feedback
 
 
 def failure_of(body: JsonObject) -> ir.Error | None:

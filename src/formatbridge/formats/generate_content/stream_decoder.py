@@ -64,14 +64,7 @@ class StreamDecoder:
         out: list[events.Event] = []
         is_common = _COMMON.issuperset(raw)
         is_error = not is_common and (raw.get("error") or (_EVENT.isdisjoint(raw) and is_bare_error(raw)))
-        if self._pending_start is not None:
-            if is_common or is_error or not _EVENT.isdisjoint(raw):  # unmodelled events do not begin a response
-                self._begin({} if is_error else raw, out)
-        elif not (is_common and self._start.id and self._start.model):
-            # Some servers send the id and the model in the last event only.
-            self._start = fill_missing_head(
-                self._start, raw.get("responseId"), raw.get("modelVersion"), self._decode_time(raw), out
-            )
+        self._feed_head(raw, out, is_common=is_common, is_error=bool(is_error))
         if is_error:
             self._is_over = self.is_complete = True
             return [*out, *self._metadata(), events.Failed(decode_error(raw, status=None))]
@@ -84,6 +77,19 @@ class StreamDecoder:
         # More events may follow the finish reason (fixture finish_text_behind), so the end is emitted at the end of the bytes.
         self.is_complete = self._is_blocked() or bool(self._choices and not self._running)
         return out
+
+    def _feed_head(self, raw: JsonObject, out: list[events.Event], *, is_common: bool, is_error: bool) -> None:
+        """Emit the start of the response, or add to it what a later event has."""
+        if self._pending_start is None:
+            # Some servers send the id and the model in the last event only.
+            if not (is_common and self._start.id and self._start.model):
+                self._start = fill_missing_head(
+                    self._start, raw.get("responseId"), raw.get("modelVersion"), self._decode_time(raw), out
+                )
+        elif is_error:
+            self._begin({}, out)
+        elif not _EVENT.isdisjoint(raw):  # unmodelled events do not begin a response
+            self._begin(raw, out)
 
     def _is_blocked(self) -> bool:
         """Return whether the prompt was blocked; without candidates the message alone shows it."""

@@ -102,23 +102,22 @@ def decode_result(raw: JsonObject, src: str, calls: ConversationCalls) -> ir.Too
     """Decode one function response. A result without a call gets a generated id and a loss on the whole node."""
     # {"functionResponse": {"id": "call_1", "name": "f", "response": {"output": "12 degrees"}}}
     result = raw["functionResponse"]
-    name, raw_id, response = result.get("name"), result.get("id"), result.get("response")
+    name, raw_id, response = result.get("name") or "", result.get("id"), result.get("response")
     # Ids are optional in this format: a response without one belongs to the next open call of its name (fixture tools_without_ids).
-    call_id, call_name = calls.match_result(raw_id, name or "")
-    output = response.get("output") if response and len(response) == 1 else None
-    # With these lengths there are no other keys.
-    if type(output) is str and raw_id and name and name == call_name and len(raw) == 1 and len(result) == 3:
+    call_id, call_name = calls.match_result(raw_id, name)
+    # Most results have exactly these fields, so they need no search for unknown ones.
+    is_common = bool(len(raw) == 1 and len(result) == 3 and raw_id and name and response is not None)
+    if is_common and name == call_name and len(response) == 1 and type(output := response.get("output")) is str:
         return ir.ToolResult(raw_id, [ir.Text(output, f"{src}/functionResponse/response/output")], src, name)
     decoded = ir.ToolResult(call_id or calls.generate_id(src, result), [], src, name or None)
     _decode_content(result, f"{src}/functionResponse", decoded)
     if "thoughtSignature" in raw:
         decoded.signature = decode_signature(raw, src)
-    # Most results have exactly these fields, so they need no search for unknown ones.
-    if len(raw) > 1 or len(result) > 3 or not (raw_id and name and response is not None):  # otherwise there are no other keys
+    if not is_common:
         decoded.extra = merge_extra(decoded.extra, read_extra(raw, _RESULT_PART), read_extra(result, _RESULT, "functionResponse/"))
     if call_id is None:
-        decoded.extra, decoded.has_generated_id = merge_extra({WHOLE_NODE: name or ""}, decoded.extra), True
-    elif raw_id and name and name != call_name:
+        decoded.extra, decoded.has_generated_id = merge_extra({WHOLE_NODE: name}, decoded.extra), True
+    elif name not in ("", call_name):
         decoded.name, decoded.extra = None, merge_extra({"functionResponse/name": name}, decoded.extra)
     return decoded
 

@@ -95,20 +95,20 @@ def classify(status: int | None, *, code: object = None, word: object = None) ->
     """
     if status is None and isinstance(code, int):
         status = code
-    if isinstance(code, str) and code in BY_CODE and status != 429:
-        return BY_CODE[code]
-    if status is None and isinstance(code, str) and code in _BY_CODE_ALONE:
-        return _BY_CODE_ALONE[code]
-    if status in FORBIDDEN and isinstance(word, str) and word in QUOTA_CODES:
+    code_text, type_text = (value if isinstance(value, str) else "" for value in (code, word))
+    if code_text in BY_CODE and status != 429:
+        return BY_CODE[code_text]
+    kind = BY_TYPE.get(type_text, "server")
+    if status is None:
+        return _BY_CODE_ALONE.get(code_text, kind)
+    if status in FORBIDDEN and type_text in QUOTA_CODES:
         return "billing"
-    if status is not None and status in BY_STATUS:
+    if status in BY_STATUS:
         return BY_STATUS[status]
-    if status is not None and 500 <= status < 600:
+    if 500 <= status < 600:
         return "server"
-    kind = BY_TYPE.get(word) if isinstance(word, str) else None
-    if status is not None and 400 <= status < 500 and (kind is None or KIND_FIELDS[kind].status >= 500):
-        return "invalid_request"
-    return kind or "server"
+    is_of_client = 400 <= status < 500
+    return "invalid_request" if is_of_client and KIND_FIELDS[kind].status >= 500 else kind
 
 
 def error_text(body: JsonObject) -> tuple[str, str]:

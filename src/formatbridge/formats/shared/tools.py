@@ -106,23 +106,25 @@ def adapt_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> tuple[
     names = _Names(rules, IdsOfRequest(rules, request.messages))
     names.reserve(request.tools + added)
     tools = [tool for new in request.tools for tool in _declare_tool(new, names, losses)]
-    messages = (
-        [_adapt_added_tools(message, names, losses) if message.tools else message for message in request.messages]
-        if added
-        else request.messages
-    )
+    messages = [_adapt_added_tools(message, names, losses) if message.tools else message for message in request.messages]
     # Calls come after all definitions. A call of an unknown tool gets a name that none of them has.
     messages = [_adapt_calls_and_results(message, names, losses) for message in messages]
     messages = request.messages if is_same_list(messages, request.messages) else messages
     if not has_spaces and is_same_list(tools, request.tools) and messages is request.messages:
         return request, names.callers
-    if choice and choice.names and choice.mode != "hosted":
-        spaces = choice.namespaces or [None] * len(choice.names)
-        target_names = names.chosen(choice.names, spaces)
-        if any(space and (space, name) not in names.target_names for name, space in zip(choice.names, spaces, strict=True)):
-            losses.changed(choice, "names", target_names, "renamed")
-        choice = replace(choice, names=target_names, namespaces=choice.namespaces if rules.has_namespaces else None)
+    if choice is not None:
+        choice = _adapt_choice(choice, names, losses)
     return replace(request, tools=tools, messages=messages, tool_choice=choice), names.callers
+
+
+def _adapt_choice(choice: ir.ToolChoice, names: _Names, losses: Ledger) -> ir.ToolChoice:
+    if not choice.names or choice.mode == "hosted":
+        return choice
+    spaces = choice.namespaces or [None] * len(choice.names)
+    target_names = names.chosen(choice.names, spaces)
+    if any(space and (space, name) not in names.target_names for name, space in zip(choice.names, spaces, strict=True)):
+        losses.changed(choice, "names", target_names, "renamed")
+    return replace(choice, names=target_names, namespaces=choice.namespaces if names.rules.has_namespaces else None)
 
 
 def encode_parameters(tool: ir.FunctionTool, losses: Ledger) -> JsonObject | None:
@@ -331,8 +333,7 @@ def _bind_anew(before: list[ir.Part], parts: list[ir.Part]) -> list[ir.Part]:
 
 def _adapt_call(call: ir.ToolCall, names: _Names, losses: Ledger) -> ir.ToolCall:
     is_known = (call.namespace, call.name) in names.target_names
-    name = names.name_for(call.namespace, call.name, call.kind)
-    new = names.ids.id_for(call)
+    name, new = names.name_for(call.namespace, call.name, call.kind), names.ids.id_for(call)
     wraps = call.kind == "custom" and not names.rules.has_custom_tools
     is_search = call.kind == "tool_search" and not names.rules.has_tool_search
     properties = names.properties.get(name)
@@ -344,16 +345,13 @@ def _adapt_call(call: ir.ToolCall, names: _Names, losses: Ledger) -> ir.ToolCall
         losses.changed(call, "name", name, _code_of_namespace(losses) if is_prefixed else "renamed")
     if new != call.id:
         losses.changed(call, "id", new, "repeated_id" if names.ids.repeats(call) else "renamed", severity="info")
-    if wraps and (call.namespace, call.name) not in names.custom:
-        losses.changed(call, "", {"type": "function", "name": name}, "wrapped")
-    return replace(
-        call,
-        id=new,
-        name=name,
-        namespace=call.namespace if names.rules.has_namespaces else None,
-        kind="function" if wraps or is_search else call.kind,
-        arguments=wrap_text(encode_arguments_text(call)) if wraps else arguments,
-    )
+    namespace = call.namespace if names.rules.has_namespaces else None
+    if wraps:
+        if (call.namespace, call.name) not in names.custom:
+            losses.changed(call, "", {"type": "function", "name": name}, "wrapped")
+        arguments = wrap_text(encode_arguments_text(call))
+    kind = "function" if wraps or is_search else call.kind
+    return replace(call, id=new, name=name, namespace=namespace, kind=kind, arguments=arguments)
 
 
 def _adapt_result(result: ir.ToolResult, names: _Names, losses: Ledger) -> ir.ToolResult:
