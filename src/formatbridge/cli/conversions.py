@@ -114,14 +114,20 @@ class Conversion:
         format_, kind_ = source or detected.format, kind or detected.kind
         expected_kind = "request" if kind_ == "count_request" else kind_  # the two have the same fields
         if format_ is None or kind_ is None or (source is None and expected_kind != detected.kind):
-            likely = [f"{candidate.format} {candidate.kind}" for candidate in detected.candidates]
-            guess = f"; it may be a {' or a '.join(likely)}" if likely else ""
-            missing = " and ".join(name for name, value in (("--from", source), ("--kind", kind_)) if value is None)
-            if not likely and is_batch_line(codec.loads(body)):
-                guess, missing = "; it looks like a line of a batch file", "--batch and --from"
-            raise fb.ConfigurationError(f"cannot detect the format or kind of the body{guess}: pass {missing}")
+            missing = [name for name, value in (("--from", source), ("--kind", kind_)) if value is None]
+            raise _undetected(detected, missing, body)
         read_as = {"format": format_, "kind": kind_, "confidence": detected.confidence}
         return format_, kind_, {} if source else {"read_as": read_as}
+
+
+def _undetected(detected: fb.Detection, missing: list[str], body: bytes) -> fb.ConfigurationError:
+    """Return the error for a body whose format or kind is unknown. ``missing``: the arguments that were not passed."""
+    guess = ""
+    if detected.candidates:
+        guess = f"; it may be a {' or a '.join(f'{candidate.format} {candidate.kind}' for candidate in detected.candidates)}"
+    elif is_batch_line(codec.loads(body)):
+        guess, missing = "; it looks like a line of a batch file", ["--batch", "--from"]
+    return fb.ConfigurationError(f"cannot detect the format or kind of the body{guess}: pass {' and '.join(missing)}")
 
 
 def _status(arguments: argparse.Namespace) -> int:

@@ -49,7 +49,7 @@ from formatbridge.formats.shared.tool_restoration import changes_tools, restore_
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.codec import Replacement
 from formatbridge.jsontext.types import JsonObject, JsonValue
-from formatbridge.options import DEFAULT_OPTIONS, Options, options_of, without_raise_on
+from formatbridge.options import Options, options_of, without_raise_on
 from formatbridge.report.ledger import Ledger, null_ledger
 from formatbridge.report.losses import Addition, Loss, severe_losses
 from formatbridge.report.summary import Losses, short_summary
@@ -304,11 +304,9 @@ def convert_request(
     URL; for other sources they override the body. A ``Target`` with a dialect or facts about the model gets the request as these accept it.
     Raises ``InvalidPayloadError`` for a body that is invalid in its format, and ``LossyConversionError`` according to ``options.raise_on``.
     """
-    options = DEFAULT_OPTIONS if options is None else options_of(options)
-    if model is not None:
-        checked_model(model)
-    if stream is not None:
-        checked_stream(stream)
+    options = options_of(options)
+    checked_model(model)
+    checked_stream(stream)
     source_format, target_format = formats.load_both(source_of(body, "request") if source is None else source, target)
     losses, checked = read_checked(body, source_format, "request")
     raw: JsonObject = losses.body
@@ -393,7 +391,7 @@ def convert_response(
     body losses never raise, because the error matters more. Malformed fields are left out and reported. ``InvalidPayloadError`` is raised
     only for a body that is no JSON object or lacks its content.
     """
-    options = DEFAULT_OPTIONS if options is None else options_of(options)
+    options = options_of(options)
     source_format, target_format = formats.load_both(source_of(body, "response") if source is None else source, target)
     request = checked_request(request, source_format, target_format)
     context = request.context if request else None
@@ -522,7 +520,7 @@ def convert_error(
 
     ``status``: from 200 to 599. Below 400 the server sent the error as a success, and the result has the status of the error's kind.
     """
-    options = DEFAULT_OPTIONS if options is None else options_of(options)
+    options = options_of(options)
     status = checked_status(status)
     source_format, target_format = formats.load_both(source_of(body, "error") if source is None else source, target)
     replacements: list[Replacement] = []
@@ -585,7 +583,7 @@ def convert_models(
     body: Body, *, source: FormatOrName | None = None, target: FormatOrName, options: Options | None = None
 ) -> Converted:
     """Convert a list of models."""
-    options = DEFAULT_OPTIONS if options is None else options_of(options)
+    options = options_of(options)
     source_format, target_format = formats.load_both(source_of(body, "models") if source is None else source, target)
     losses, checked, repaired = read_answer(body, source_format, "models")
     losses.is_list = True

@@ -29,7 +29,7 @@ from formatbridge.formats.model_facts import ModelFacts, facts_of
 from formatbridge.formats.shared.foreign_tokens import Removed, without_foreign_tokens
 from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.options import DEFAULT_OPTIONS, Options, options_of
+from formatbridge.options import Options, options_of
 from formatbridge.report.field_paths import is_empty
 from formatbridge.report.ledger import Ledger
 from formatbridge.report.loss_rules import rule_of_setting
@@ -110,7 +110,7 @@ def request_to_count(
     body: Any, source: FormatOrName, target: FormatOrName, model: str | None, options: Options | None
 ) -> ConvertedRequest:
     """Convert a request to count tokens. For a target without such an endpoint, return the whole request, for an estimate."""
-    options = DEFAULT_OPTIONS if options is None else options_of(options)
+    options = options_of(options)
     checked_model(model)
     source_format, target_format = formats.load_both(source, target)
     losses, raw, checked, key = read_count_request(body, source_format)
@@ -327,7 +327,7 @@ def convert_count_response(body: Body, *, source: FormatOrName, target: FormatOr
     Other counts, such as ``cachedContentTokenCount``, have no place in another format and are reported. Raises ``InvalidPayloadError`` for
     a body without the count, and ``ConfigurationError`` for a format without such an endpoint.
     """
-    options = DEFAULT_OPTIONS if options is None else options_of(options)
+    options = options_of(options)
     source_format, target_format = formats.load_both(source, target)
     source_count, target_count = count_of(source_format), count_of(target_format)
     losses, checked, repaired = read_answer(body, source_format, "count_response")

@@ -396,17 +396,19 @@ def _read_models_dev_reasoning(
     whose smallest budget is larger always reasons. A model of Anthropic with efforts and budgets accepts both together.
     """
     listed = model.get("reasoning_options")
-    if model.get("reasoning") is False or not isinstance(listed, list):
-        return "none" if model.get("reasoning") is False else None, (), None
+    if model.get("reasoning") is False:
+        return "none", (), None
+    if not isinstance(listed, list):
+        return None, (), None
+    if not listed:
+        return "always", (), None
     options = {option.get("type"): option for option in listed if isinstance(option, Mapping)}
     efforts = _select_efforts(options["effort"].get("values")) if "effort" in options else ()
     budgets = _read_models_dev_budgets(options["budget_tokens"]) if "budget_tokens" in options else None
     has_toggle = "toggle" in options
-    if not listed:
-        return "always", (), None
-    if package in _ANTHROPIC_PACKAGES and efforts:
-        return "budget" if budgets else "adaptive" if has_toggle else "always", efforts, budgets
     if efforts:
+        if package in _ANTHROPIC_PACKAGES:
+            return "budget" if budgets else "adaptive" if has_toggle else "always", efforts, budgets
         kind: ReasoningKind = "level" if package in _GOOGLE_PACKAGES else "effort"
         return kind, _select_efforts([*efforts, "none"]) if has_toggle else efforts, budgets
     if budgets is None:

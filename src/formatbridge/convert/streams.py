@@ -330,12 +330,7 @@ def convert_accumulated(
         losses.malformed(source.malformed.put_into(body), "changed")
         body = with_caller_tools(body, source.answer, target, losses, options, context)
         return Converted(body, losses, source_format, target, "response")
-    # The body of the source is folded only when the report is read, with the malformed fields that were known at this time.
-    report = partial(source.malformed.copy().report, format=source_format) if source.malformed.pointers else None
-    losses = Ledger(
-        LazyBody(source.body if source.is_complete else source.part_of_body(), report, source.known_values),
-        source_format.field_paths,
-    )
+    losses = _ledger_of_stream(source)
     if is_sent and (source_format is not target or is_restored):
         _note_undelivered(answer, target, losses)
         for token in tokens:
@@ -352,6 +347,15 @@ def convert_accumulated(
         out.body = target.mark_unfinished(out.body)
         losses.withdraw(out.body)
     return out
+
+
+def _ledger_of_stream(source: StreamSource) -> Ledger:
+    """Return a ledger for an accumulated answer."""
+    # The body of the source is folded only when the report is read, with the malformed fields that were known at this time.
+    format = source.source_format
+    report = partial(source.malformed.copy().report, format=format) if source.malformed.pointers else None
+    body = source.body if source.is_complete else source.part_of_body()
+    return Ledger(LazyBody(body, report, source.known_values), format.field_paths)
 
 
 def _note_undelivered(answer: ir.Response, target: FormatSpec, losses: Ledger) -> None:

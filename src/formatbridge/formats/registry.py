@@ -208,11 +208,7 @@ def _problem_of(value: object, kind: Any) -> str | None:
     if get_origin(kind) is Literal:
         return None if value in get_args(kind) else f"is {value!r}, expected one of {', '.join(get_args(kind))}"
     if get_origin(kind) is frozenset:
-        (member,) = get_args(kind)
-        if not isinstance(value, Set) or not all(isinstance(each, str) for each in value):
-            return f"is {value!r}, expected a set of strings"
-        unknown = value - set(get_args(member)) if get_origin(member) is Literal else None
-        return f"contains {min(unknown)!r}, expected {', '.join(sorted(get_args(member)))}" if unknown else None
+        return _problem_of_set(value, *get_args(kind))
     if kind == Mapping[str, tuple[float, float]]:
         is_valid = isinstance(value, Mapping) and all(isinstance(name, str) and _is_range(each) for name, each in value.items())
         return None if is_valid else f"is {value!r}, expected a mapping of settings to the smallest and the largest number"
@@ -223,6 +219,14 @@ def _problem_of(value: object, kind: Any) -> str | None:
         return f"is {value!r}, expected a number of 0 or more"
     expected = {bool: "True or False", int: "a number of 0 or more", str: "text"}
     return None if type(value) is kind else f"is {value!r}, expected {expected[kind]}"
+
+
+def _problem_of_set(value: object, member: Any) -> str | None:
+    """Return why a value is no set of strings, or of the words of a ``Literal``."""
+    if not isinstance(value, Set) or not all(isinstance(each, str) for each in value):
+        return f"is {value!r}, expected a set of strings"
+    unknown = value - set(get_args(member)) if get_origin(member) is Literal else None
+    return f"contains {min(unknown)!r}, expected {', '.join(sorted(get_args(member)))}" if unknown else None
 
 
 def _is_range(value: object) -> bool:

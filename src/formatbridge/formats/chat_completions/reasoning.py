@@ -170,7 +170,7 @@ def encode_answer_reasoning(parts: list[ir.Part], losses: Ledger, options: Optio
                 has_details = has_details or token is not None or part.id is not None
             else:
                 drop_field(part, "id", losses)
-        elif (isinstance(part, ir.Text) or is_audio(part)) and part.signature:
+        elif isinstance(part, ir.Text) or is_audio(part):
             token, format = _encode_carried_token(part.signature, losses, options, kind="call")
             if token is not None:
                 details.append({"type": "reasoning.encrypted", "data": token, "format": format, "index": len(details)})
@@ -249,28 +249,32 @@ def _merge_detail(part: ir.Reasoning, detail: ir.Reasoning) -> None:
         part.extra = extend_extra(part.extra, {f"{detail.src}/{pointer}": value for pointer, value in detail.extra.items()})
 
 
+def _unread_strings(detail: JsonObject) -> JsonObject:
+    """Return the values of fields for strings that are no strings."""
+    return {key: value for key, value in detail.items() if key in _DETAIL_STRINGS and not isinstance(value, str | None)}
+
+
 def _decode_detail(detail: JsonObject, src: str) -> ir.Reasoning:
     """Decode one detail. The wire types do not check details of unknown types, so values that are no strings are unread."""
-    unread = {
-        key: value for key, value in detail.items() if key in _DETAIL_STRINGS and value is not None and not isinstance(value, str)
-    }
+    unread = _unread_strings(detail)
     raw = {key: value for key, value in detail.items() if key not in unread} if unread else detail
     format, text, summary = raw.get("format") or "", raw.get("text") or "", raw.get("summary") or ""
     issuer: ir.Format = next((issuer for prefix, issuer in _ISSUERS if format.startswith(prefix)), "chat_completions")
     # A signature signs the text of its detail (Anthropic). ``data`` replaces the text (OpenAI, redacted thinking of Anthropic).
-    slot = "signature" if raw.get("signature") else "data"
-    kind: ir.SignatureKind = "thinking" if slot == "signature" else _DATA_KINDS.get(issuer, "encrypted")
-    token = raw.get(slot)
-    if slot == "signature" and raw.get("data"):
-        unread["data"] = raw["data"]
+    slot, kind = "data", _DATA_KINDS.get(issuer, "encrypted")
+    if raw.get("signature"):
+        slot, kind = "signature", "thinking"
+        if raw.get("data"):
+            unread["data"] = raw["data"]
     if text and summary not in ("", text):
         unread["summary"] = summary
     known = _DETAIL | {"format"} if format in ("", _DETAIL_FORMATS[issuer]) else _DETAIL
+    token, id = raw.get(slot), raw.get("id") or None
     return ir.Reasoning(
         text=text or summary,
         is_summary="summary" in raw,
-        signature=decode_token(token, issuer, kind, f"{src}/{slot}", raw.get("id") or None, "chat_completions") if token else None,
-        id=raw.get("id") or None,
+        signature=decode_token(token, issuer, kind, f"{src}/{slot}", id, "chat_completions") if token else None,
+        id=id,
         src=src,
         extra=merge_extra(read_extra(raw, known), unread),
     )

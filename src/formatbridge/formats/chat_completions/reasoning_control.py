@@ -242,24 +242,28 @@ def with_settings_of_server(body: JsonObject, encoded: JsonObject, rules: Dialec
 
     The settings of the body stay if the server reads each of them with this value, unless ``is_invalid``.
     """
-    if rules is None and not is_invalid:
+    if not is_invalid and (rules is None or _reads_settings_of(body, encoded, rules)):
         return body
-    read, control = _read_by(rules), control_of(rules)
-    present, written = _amounts_in(body), _amounts_in(encoded)
-    differs = (not present and bool(written)) or any(written.get(key, value) != value for key, value in present.items())
-    differs = differs or (_turns_off(encoded) and not _turns_off(body))
-    is_unread = not present.keys() <= read
-    if rules is not None and rules.efforts is not None and _EFFORT in present:
-        is_unread = is_unread or present[_EFFORT] not in rules.efforts
-    is_rejected = control.is_exclusive and _EFFORT in present and len(present) > 1
-    if is_invalid or differs or is_unread or is_rejected:
-        objects = {pointer.partition("/")[0] for pointer in read}
-        body = _without_amounts(body, objects & encoded.keys() if control.is_exclusive else objects)
-        for name in encoded:
-            if name in CONFIG_FIELDS:
-                others = body.get(name)
-                body = body | {name: others | encoded[name] if isinstance(others, dict) else encoded[name]}
+    objects = {pointer.partition("/")[0] for pointer in _read_by(rules)}
+    body = _without_amounts(body, objects & encoded.keys() if control_of(rules).is_exclusive else objects)
+    for name in encoded:
+        if name in CONFIG_FIELDS:
+            others = body.get(name)
+            body = body | {name: others | encoded[name] if isinstance(others, dict) else encoded[name]}
     return body
+
+
+def _reads_settings_of(body: JsonObject, encoded: JsonObject, rules: DialectRules) -> bool:
+    """Return whether a server reads each setting of reasoning in a body, with the value that the encoded request has."""
+    present, written = _amounts_in(body), _amounts_in(encoded)
+    if (written and not present) or (_turns_off(encoded) and not _turns_off(body)):
+        return False
+    if any(written.get(key, value) != value for key, value in present.items()) or not present.keys() <= _read_by(rules):
+        return False
+    if _EFFORT not in present:
+        return True
+    is_known = rules.efforts is None or present[_EFFORT] in rules.efforts
+    return is_known and not (control_of(rules).is_exclusive and len(present) > 1)
 
 
 def _read_by(rules: DialectRules | None) -> frozenset[str]:

@@ -61,17 +61,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     """Encode a request."""
     drop_unheld(request, losses)
     model = losses.added("/model", "") if request.model is None else request.model
-    # Chat templates of open models reject later system messages: "System message must be at the beginning" (QwenLM/Qwen3.8#244).
-    in_order = request.messages if options.mid_system == "native" else with_instructions_first(request.messages, losses)
-    messages = with_json_instruction(in_order, request.output_format)
-    body: JsonObject = {"model": model, "messages": _encode_messages(messages, losses)}
-    if messages is not in_order:
-        note_json_instruction(body["messages"], "/messages", losses)
-    # Only Anthropic documents that a final assistant message is continued (official SDK of Anthropic, ``messages``: prefill).
-    if request.continues_last_turn and (losses.dialect is None or losses.dialect.prefill_field is None):
-        note_prefill(request, losses)
-    if not body["messages"]:
-        note_no_turns(request, losses)
+    body: JsonObject = {"model": model, "messages": _encode_conversation(request, losses, options)}
     tools = _all_tools(request, losses)
     if tools or request.tool_choice or "parallel_tool_calls" in request.settings:
         body |= _encode_tools(request, tools, losses)
@@ -86,6 +76,22 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     if request.settings:
         encode_settings(request, body, losses)
     return body | encode_streaming(request, losses) if request.stream else body
+
+
+def _encode_conversation(request: ir.Request, losses: Ledger, options: Options) -> list[JsonObject]:
+    """Encode the messages, and note what the conversation lacks or cannot express."""
+    # Chat templates of open models reject later system messages: "System message must be at the beginning" (QwenLM/Qwen3.8#244).
+    in_order = request.messages if options.mid_system == "native" else with_instructions_first(request.messages, losses)
+    messages = with_json_instruction(in_order, request.output_format)
+    encoded = _encode_messages(messages, losses)
+    if messages is not in_order:
+        note_json_instruction(encoded, "/messages", losses)
+    # Only Anthropic documents that a final assistant message is continued (official SDK of Anthropic, ``messages``: prefill).
+    if request.continues_last_turn and (losses.dialect is None or losses.dialect.prefill_field is None):
+        note_prefill(request, losses)
+    if not encoded:
+        note_no_turns(request, losses)
+    return encoded
 
 
 def _is_forced(choice: str | JsonObject | None) -> bool:

@@ -183,11 +183,8 @@ class StreamDecoder:
         message_key = "message" if raw.get("delta") is None else "delta"  # some servers send the whole message in one event
         delta = raw.get(message_key) or {}
         logprobs = raw.get("logprobs")
-        if logprobs and logprobs.get("content") and delta.get("content") and delta.get("refusal"):
-            # The tokens of the text must precede the refusal, which closes the text.
-            first = {key: value for key, value in delta.items() if key in _BEFORE_REFUSAL}
-            self._feed_choice({"index": index, message_key: first, "logprobs": {"content": logprobs["content"]}}, out)
-            delta, logprobs = ({key: value for key, value in whole.items() if key not in first} for whole in (delta, logprobs))
+        if logprobs and delta.get("refusal"):
+            delta, logprobs = self._feed_before_refusal(index, message_key, delta, logprobs, out)
         if delta and self._feed_text(choice, delta, out):
             if logprobs and (delta.get("content") or delta.get("refusal")):
                 self._feed_logprobs(choice, logprobs, out)  # before what closes their text
@@ -203,6 +200,17 @@ class StreamDecoder:
         if raw.get("finish_reason"):
             choice.finish = raw["finish_reason"]
             self._close_text(choice, out)
+
+    def _feed_before_refusal(
+        self, index: int, message_key: str, delta: JsonObject, logprobs: JsonObject, out: list[events.Event]
+    ) -> tuple[JsonObject, JsonObject]:
+        """Decode the text of a delta and its tokens, because a refusal closes the text. Return what remains of both."""
+        if not (logprobs.get("content") and delta.get("content")):
+            return delta, logprobs
+        first = {key: value for key, value in delta.items() if key in _BEFORE_REFUSAL}
+        self._feed_choice({"index": index, message_key: first, "logprobs": {"content": logprobs["content"]}}, out)
+        others = {key: value for key, value in delta.items() if key not in first}
+        return others, {key: value for key, value in logprobs.items() if key != "content"}
 
     def _keep_unknown(self, choice: Choice, raw: JsonObject, delta: JsonObject, message_key: str, count: int) -> None:
         """Keep the unmodelled fields of a choice and its delta, including those next to a signature."""

@@ -206,19 +206,8 @@ def decode_format(config: JsonObject) -> tuple[ir.OutputFormat | None, JsonObjec
     # {"responseMimeType": "application/json", "responseJsonSchema": {"type": "object"}}; ``responseSchema`` has the dialect
     # instead, and ``responseFormat`` replaces all three (official SDK, ``GenerationConfig``).
     mime = config.get("responseMimeType")
-    json_schema, dialect = config.get("responseJsonSchema"), config.get("responseSchema")
     output_format, unread = _decode_response_format(config.get("responseFormat") or [])
-    schema = json_schema if isinstance(json_schema, dict) else None
-    src = f"{_AT}/responseJsonSchema"
-    if schema is None and json_schema is not None:
-        unread["responseJsonSchema"] = json_schema
-    if dialect is not None and (schema is not None or mime not in (None, _JSON)):
-        unread["responseSchema"] = dialect
-    elif dialect is not None:
-        schema, is_complete = decode_schema(dialect)
-        src = f"{_AT}/responseSchema"
-        if not is_complete:
-            unread["responseSchema"] = dialect
+    schema, src = _decode_schema_fields(config, unread)
     if mime not in (None, "text/plain", _JSON) or (mime == "text/plain" and schema is not None):
         unread["responseMimeType"] = mime
     if output_format is not None and (schema is not None or mime == _JSON):
@@ -229,6 +218,22 @@ def decode_format(config: JsonObject) -> tuple[ir.OutputFormat | None, JsonObjec
     if mime == _JSON:
         return ir.OutputFormat(type="json_object", src=f"{_AT}/responseMimeType"), unread_fields
     return output_format, unread_fields
+
+
+def _decode_schema_fields(config: JsonObject, unread: JsonObject) -> tuple[JsonObject | None, str]:
+    """Decode the field with a JSON Schema, or else the one in Google's dialect; also return the pointer of the field."""
+    schema, dialect = config.get("responseJsonSchema"), config.get("responseSchema")
+    src, is_complete = f"{_AT}/responseJsonSchema", False
+    if not isinstance(schema, dict):
+        if schema is not None:
+            unread["responseJsonSchema"] = schema
+        schema = None
+        if dialect is not None and config.get("responseMimeType") in (None, _JSON):
+            schema, is_complete = decode_schema(dialect)
+            src = f"{_AT}/responseSchema"
+    if dialect is not None and not is_complete:
+        unread["responseSchema"] = dialect
+    return schema, src
 
 
 def _decode_response_format(formats: list[JsonObject]) -> tuple[ir.OutputFormat | None, JsonObject]:

@@ -80,11 +80,8 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     has_tools = bool(request.tools or request.tool_choice or "parallel_tool_calls" in settings)
     tools = _encode_tools(request, conversation, losses) if has_tools else None
     # "Thinking may not be enabled when tool_choice forces tool use" (mastra-ai/mastra#7507). The forced call stays: it decides the answer.
-    is_forced = rejects_thinking = tools is not None and tools.get("tool_choice", {}).get("type") in ("any", "tool")
-    budget = reasoning.budget if reasoning and not is_reasoning_off(reasoning) and not rejects_thinking else None
-    # With a budget, the last turn with calls "must start with a thinking block" (anomalyco/opencode#3077). Other formats have none to give.
-    if budget is not None and _lacks_thinking(conversation["messages"]):
-        rejects_thinking, budget = True, None
+    is_forced = tools is not None and tools.get("tool_choice", {}).get("type") in ("any", "tool")
+    budget, rejects_thinking = _budget_of(reasoning, conversation["messages"], is_forced=is_forced)
     limit = encode_limit(request, _reserved_tokens(budget), losses, options)
     body: JsonObject = {"model": model, "max_tokens": limit, **conversation}
     if tools:
@@ -99,6 +96,17 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     if request.stream:
         body["stream"] = True
     return body
+
+
+def _budget_of(reasoning: ir.ReasoningConfig | None, messages: list[JsonObject], *, is_forced: bool) -> tuple[int | None, bool]:
+    """Return the budget for reasoning, and whether the server rejects reasoning next to a forced call or these messages."""
+    if is_forced:
+        return None, True
+    if reasoning is None or reasoning.budget is None or is_reasoning_off(reasoning):
+        return None, False
+    # With a budget, the last turn with calls "must start with a thinking block" (anomalyco/opencode#3077). Other formats have none to give.
+    lacks_thinking = _lacks_thinking(messages)
+    return None if lacks_thinking else reasoning.budget, lacks_thinking
 
 
 def _reserved_tokens(budget: int | None) -> int:

@@ -297,17 +297,19 @@ def _decode_allowed(raw: JsonObject, src: str) -> ir.ToolChoice:
     names, spaces, hosted, unread = [], [], [], JsonObject()
     for index, tool in enumerate(raw["tools"]):
         kind, name, space = tool.get("type"), tool.get("name"), tool.get("namespace")
-        if kind in ("function", "custom") and isinstance(name, str) and isinstance(space, str | None):
-            names.append(name)
-            spaces.append(space)
-            unread |= read_extra(tool, frozenset({"type", "name", "namespace"}), f"tools/{index}/") or {}
-        elif kind in ("function", "custom") or not isinstance(kind, str):
+        if not isinstance(kind, str):
             unread[f"tools/{index}"] = tool
-        else:
+        elif kind not in ("function", "custom"):
             label = tool.get("server_label")
             is_server = kind == "mcp" and isinstance(label, str)
             hosted.append(label if is_server else FAMILIES.get(kind, kind))
             unread |= read_extra(tool, {"type", "server_label"} if is_server else {"type"}, f"tools/{index}/") or {}
+        elif isinstance(name, str) and isinstance(space, str | None):
+            names.append(name)
+            spaces.append(space)
+            unread |= read_extra(tool, frozenset({"type", "name", "namespace"}), f"tools/{index}/") or {}
+        else:
+            unread[f"tools/{index}"] = tool
     known = frozenset({"type", "mode", "tools"} if raw["mode"] in ("auto", "required") else {"type", "tools"})
     extra = merge_extra(read_extra(raw, known), unread)
     allowed_mode: Literal["auto", "required"] = "required" if raw["mode"] == "required" else "auto"

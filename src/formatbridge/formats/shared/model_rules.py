@@ -43,14 +43,7 @@ def adapt_to_model(request: ir.Request, facts: ModelFacts, spec: FormatSpec, los
         after = losses.changed(request, "max_tokens", facts.output_limit, _OUTPUT_LIMIT, severity="info")
         request = _with_settings(request, {**request.settings, "max_tokens": after})
     if facts.reasoning is not None or facts.efforts or facts.budgets is not None:
-        excludes = spec.dialect is not None and spec.dialect.forced_call_excludes_reasoning
-        if excludes and _cannot_be_off(facts) and spec.excludes_reasoning(request):
-            request = _without_forced_call(request, losses)
-        # What an encoder drops next to a forced call needs no change, unless the model does not reason at all.
-        if request.reasoning is not None and (not spec.excludes_reasoning(request) or _never_reasons(request.reasoning, facts)):
-            request = replace(request, reasoning=_adapt_reasoning(request, request.reasoning, facts, spec, losses))
-        if "Message.effort" in spec.field_paths.places:  # other formats drop it
-            request = _with_message_efforts(request, facts, losses)
+        request = _adapt_reasoning_settings(request, facts, spec, losses)
     if facts.inputs is not None:
         request = _without_unsupported_media(request, facts.inputs, losses)
     if facts.outputs is not None:
@@ -203,18 +196,25 @@ def _without_choice_of(request: ir.Request, excluded: Set[str], losses: Ledger) 
 # Reasoning.
 
 
+def _adapt_reasoning_settings(request: ir.Request, facts: ModelFacts, spec: FormatSpec, losses: Ledger) -> ir.Request:
+    """Adapt the settings of reasoning, the efforts of messages, and a forced call that excludes reasoning."""
+    excludes = spec.dialect is not None and spec.dialect.forced_call_excludes_reasoning
+    if excludes and _cannot_be_off(facts) and spec.excludes_reasoning(request):
+        request = _without_forced_call(request, losses)
+    # What an encoder drops next to a forced call needs no change, unless the model does not reason at all.
+    if request.reasoning is not None and (not spec.excludes_reasoning(request) or _never_reasons(request.reasoning, facts)):
+        request = replace(request, reasoning=_adapt_reasoning(request, request.reasoning, facts, spec, losses))
+    has_efforts = "Message.effort" in spec.field_paths.places  # other formats drop them
+    return _with_message_efforts(request, facts, losses) if has_efforts else request
+
+
 def _adapt_reasoning(
     request: ir.Request, config: ir.ReasoningConfig, facts: ModelFacts, spec: FormatSpec, losses: Ledger
 ) -> ir.ReasoningConfig | None:
     """Return the settings of reasoning in the kind that the model accepts; None if it has no such setting."""
     # Models have one kind of control each: a budget in tokens, an effort, a level, a choice of the model, or none.
     if facts.reasoning == "none":
-        if not is_reasoning_off(config):
-            _drop_config(config, _NO_REASONING, losses)
-        elif config.visibility not in (None, "hide"):
-            losses.dropped(config, "visibility", _NO_REASONING, severity="info")
-        if config.extra:
-            losses.extras(config)
+        _note_no_reasoning(config, losses)
         return None
     if config.mode == "between_tools" and facts.reasoning not in (None, "adaptive"):
         losses.changed(config, "mode", "off", _CONTROL)
@@ -223,14 +223,30 @@ def _adapt_reasoning(
         return _as_little(config, facts, losses) if _cannot_be_off(facts) else config
     if facts.reasoning == "always" and not facts.efforts and facts.budgets is None:
         return _without_amount(config, losses)
-    if facts.reasoning == "budget" or (facts.reasoning == "always" and not facts.efforts):
-        adapted = _as_budget(config, request, facts, spec, losses) if _has_budgets(spec) else config
-    else:
-        adapted = _as_effort(config, facts, losses) if facts.reasoning is not None else config
+    adapted = _in_kind_of_model(config, request, facts, spec, losses)
     if adapted is None:
         return None
     adapted = _with_known_effort(adapted, facts, losses)
     return _with_allowed_budget(adapted, facts, losses) if _has_budgets(spec) or "budget" in _amounts_of_server(spec) else adapted
+
+
+def _note_no_reasoning(config: ir.ReasoningConfig, losses: Ledger) -> None:
+    """Note the settings that a model without reasoning does not have. Reasoning that is off is no loss."""
+    if not is_reasoning_off(config):
+        _drop_config(config, _NO_REASONING, losses)
+    elif config.visibility not in (None, "hide"):
+        losses.dropped(config, "visibility", _NO_REASONING, severity="info")
+    if config.extra:
+        losses.extras(config)
+
+
+def _in_kind_of_model(
+    config: ir.ReasoningConfig, request: ir.Request, facts: ModelFacts, spec: FormatSpec, losses: Ledger
+) -> ir.ReasoningConfig | None:
+    """Return settings with a budget or an effort, whichever the model has; None if no setting remains."""
+    if facts.reasoning == "budget" or (facts.reasoning == "always" and not facts.efforts):
+        return _as_budget(config, request, facts, spec, losses) if _has_budgets(spec) else config
+    return config if facts.reasoning is None else _as_effort(config, facts, losses)
 
 
 def _has_budgets(spec: FormatSpec) -> bool:

@@ -254,12 +254,8 @@ def _adapt_part(part: ir.Part, rules: DialectRules, losses: Ledger, *, severity:
         return None
     if rules.call_id_length is not None and isinstance(adapted, ir.ToolCall | ir.ToolResult):
         adapted = _with_short_id(adapted, rules.call_id_length, losses)
-    if isinstance(adapted, ir.ToolResult) and adapted.content:
-        content = [inner for each in adapted.content if (inner := _adapt_part(each, rules, losses, severity="lossy")) is not None]
-        adapted = adapted if is_same_list(content, adapted.content) else replace(adapted, content=content)
-    if isinstance(adapted, ir.ToolResult) and adapted.is_error and "messages/*/content/*/is_error" in rules.ignores_nested:
-        losses.dropped(adapted, "is_error", _IGNORED)
-        adapted = replace(adapted, is_error=None)
+    if isinstance(adapted, ir.ToolResult):
+        adapted = _adapt_result(adapted, rules, losses)
     if isinstance(adapted, ir.Text) and adapted.citations and "messages/*/content/*/citations" in rules.ignores_nested:
         losses.dropped(adapted, "citations", _IGNORED)
         adapted = replace(adapted, citations=None)
@@ -269,6 +265,17 @@ def _adapt_part(part: ir.Part, rules: DialectRules, losses: Ledger, *, severity:
             return replace(adapted, cache=None, raw=_without_key(adapted.raw, adapted.cache.src.rpartition("/")[2]))
         adapted = replace(adapted, cache=None)
     return adapted
+
+
+def _adapt_result(result: ir.ToolResult, rules: DialectRules, losses: Ledger) -> ir.ToolResult:
+    adapted = [_adapt_part(part, rules, losses, severity="lossy") for part in result.content]
+    content = [part for part in adapted if part is not None]
+    if not is_same_list(content, result.content):
+        result = replace(result, content=content)
+    if result.is_error and "messages/*/content/*/is_error" in rules.ignores_nested:
+        losses.dropped(result, "is_error", _IGNORED)
+        result = replace(result, is_error=None)
+    return result
 
 
 def _without_key(value: JsonValue, key: str) -> JsonValue:

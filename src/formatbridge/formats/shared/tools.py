@@ -332,26 +332,33 @@ def _bind_anew(before: list[ir.Part], parts: list[ir.Part]) -> list[ir.Part]:
 
 
 def _adapt_call(call: ir.ToolCall, names: _Names, losses: Ledger) -> ir.ToolCall:
-    is_known = (call.namespace, call.name) in names.target_names
+    rules, is_known = names.rules, (call.namespace, call.name) in names.target_names
     name, new = names.name_for(call.namespace, call.name, call.kind), names.ids.id_for(call)
-    wraps = call.kind == "custom" and not names.rules.has_custom_tools
-    is_search = call.kind == "tool_search" and not names.rules.has_tool_search
-    properties = names.properties.get(name)
-    arguments = rename_arguments_of(call, properties) if properties and call.kind == "function" else call.arguments
-    if name == call.name and new == call.id and not (wraps or is_search) and arguments is call.arguments:
+    is_kept = {"function": True, "custom": rules.has_custom_tools, "tool_search": rules.has_tool_search}[call.kind]
+    kind = call.kind if is_kept else "function"
+    wraps = call.kind == "custom" and not is_kept
+    arguments = wrap_text(encode_arguments_text(call)) if wraps else _renamed_arguments(call, names.properties.get(name))
+    if name == call.name and new == call.id and kind == call.kind and arguments is call.arguments:
         return call
     if name != call.name and not is_known:
-        is_prefixed = call.namespace is not None and name == f"{call.namespace}__{call.name}"
-        losses.changed(call, "name", name, _code_of_namespace(losses) if is_prefixed else "renamed")
+        losses.changed(call, "name", name, _code_of_name(call, name, losses))
     if new != call.id:
         losses.changed(call, "id", new, "repeated_id" if names.ids.repeats(call) else "renamed", severity="info")
-    namespace = call.namespace if names.rules.has_namespaces else None
-    if wraps:
-        if (call.namespace, call.name) not in names.custom:
-            losses.changed(call, "", {"type": "function", "name": name}, "wrapped")
-        arguments = wrap_text(encode_arguments_text(call))
-    kind = "function" if wraps or is_search else call.kind
+    if wraps and (call.namespace, call.name) not in names.custom:
+        losses.changed(call, "", {"type": "function", "name": name}, "wrapped")
+    namespace = call.namespace if rules.has_namespaces else None
     return replace(call, id=new, name=name, namespace=namespace, kind=kind, arguments=arguments)
+
+
+def _code_of_name(call: ir.ToolCall, name: str, losses: Ledger) -> str:
+    """Return why a call has another name: its namespace is in the name, or the target does not allow its name."""
+    is_prefixed = call.namespace is not None and name == f"{call.namespace}__{call.name}"
+    return _code_of_namespace(losses) if is_prefixed else "renamed"
+
+
+def _renamed_arguments(call: ir.ToolCall, properties: dict[str, str] | None) -> str | JsonObject:
+    """Return the arguments of a call of a function with the properties that its schema has for the target."""
+    return rename_arguments_of(call, properties) if properties and call.kind == "function" else call.arguments
 
 
 def _adapt_result(result: ir.ToolResult, names: _Names, losses: Ledger) -> ir.ToolResult:
