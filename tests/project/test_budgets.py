@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import statistics
+from collections.abc import Iterator
 from pathlib import Path
 
 from formatbridge import FORMATS
@@ -24,6 +25,46 @@ def _functions() -> list[tuple[int, str]]:
 def test_no_function_is_longer_than_sixty_lines() -> None:
     """A reader understands what fits on a screen."""
     assert [name for length, name in _functions() if length > 60] == []
+
+
+def test_no_function_has_more_than_sixteen_decisions() -> None:
+    """A reader must know which case applies. Linters count statements only, and a conditional expression is a case as well."""
+    assert [name for count, name in _decisions() if count > 16] == []
+
+
+def _decisions() -> list[tuple[int, str]]:
+    """Return the decisions in every function, without those of nested ones, and its name.
+
+    Each condition, operand after the first of ``and`` or ``or``, loop, handler of an exception and pattern is one.
+    """
+    return [
+        (sum(map(_decisions_of, _nodes_of(node))), f"{path.relative_to(SOURCE)}:{node.name}")
+        for path in SOURCE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+
+
+def _nodes_of(function: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes in a function, without those of nested functions and classes."""
+    for node in ast.iter_child_nodes(function):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node
+            yield from _nodes_of(node)
+
+
+def _decisions_of(node: ast.AST) -> int:
+    match node:
+        case ast.If() | ast.IfExp() | ast.For() | ast.AsyncFor() | ast.While() | ast.ExceptHandler():
+            return 1
+        case ast.BoolOp():
+            return len(node.values) - 1
+        case ast.comprehension():
+            return len(node.ifs)
+        case ast.match_case():
+            is_default = isinstance(node.pattern, ast.MatchAs) and node.pattern.pattern is None and node.guard is None
+            return 0 if is_default else 1
+    return 0
 
 
 def test_the_median_function_has_at_most_ten_lines() -> None:

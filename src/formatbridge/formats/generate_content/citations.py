@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from itertools import accumulate
+from itertools import accumulate, chain
 from operator import itemgetter
 from typing import Any
 
@@ -128,12 +128,13 @@ def _decode_grounding(raw: JsonObject, src: str, visible: str, unread: JsonObjec
     unread |= read_extra(raw, _GROUNDING, "groundingMetadata/") or {}
     chunks, supports = raw.get("groundingChunks") or [], raw.get("groundingSupports") or []
     segments = [support.get("segment") or {} for support in supports]
+    spans = [(segment.get("startIndex") or 0, segment.get("endIndex") or 0) for segment in segments]
     # "measured in bytes" (official SDK, ``Segment``): bytes of UTF-8 (google-gemini/gemini-cli#29039).
-    offsets = _code_point_offsets(visible, (segment.get(key) or 0 for segment in segments for key in ("startIndex", "endIndex")))
+    offsets = _code_point_offsets(visible, chain.from_iterable(spans))
     cited: set[int] = set()
     for index, (support, segment) in enumerate(zip(supports, segments, strict=True)):
         pointer = f"groundingMetadata/groundingSupports/{index}"
-        start, end = offsets[segment.get("startIndex") or 0], offsets[segment.get("endIndex") or 0]
+        start, end = (offsets[byte] for byte in spans[index])
         indices = enumerate(support.get("groundingChunkIndices") or ())
         known = [(position, number) for position, number in indices if 0 <= number < len(chunks)]
         # A support without a chunk has a span and no source, so it cites nothing.
