@@ -57,8 +57,8 @@ DIFFERENCES: dict[str, dict[str, str]] = {
             "is_image is_audio is_samples AudioJoiner media_of_url"
         ),
         "generate_content: content is a list of parts, decoded by conversation.py": "decode_content encode_content",
-        "generate_content: parts have no cache marks": "decode_cache encode_cache",
-        "chat_completions: many servers accept the cache marks of messages, too": "decode_cache_control encode_cache_control",
+        "generate_content: parts have no cache marks": "encode_cache",
+        "chat_completions: many servers accept the cache marks of messages, too": "encode_cache_mark_of_messages",
         "messages: documents contain blocks, and assistant turns and hosted tools have other rules": (
             "decode_unknown decode_inner_media encode_text"
         ),

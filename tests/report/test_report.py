@@ -201,6 +201,21 @@ def test_a_value_without_a_canonical_node_is_reported_at_its_pointer() -> None:
     assert ledger.losses == (fb.Loss.of("/a~1b", "dropped", "info", "excluded", [1]),)
 
 
+def test_what_is_absent_or_equal_is_no_loss() -> None:
+    """Encoders note without a condition, so a report would otherwise have losses of values that the source does not have."""
+    ledger = Ledger({"parts": [{"text": "Hi"}]}, FieldPaths())
+    part = ir.Text("Hi", "/parts/0")
+
+    ledger.dropped(part.cache)
+    ledger.dropped(part, "signature")
+    ledger.extras(part)
+    assert ledger.changed(part, "text", "Hi") == "Hi"
+    assert ledger.losses == ()
+
+    ledger.weakened(part, "text", "Hi", "position_lost")
+    assert ledger.losses == (fb.Loss.of("/parts/0/text", "changed", "lossy", "position_lost", "Hi", "Hi"),)
+
+
 def test_the_null_ledger_records_nothing() -> None:
     """One object serves all conversions of a process, so it must not keep their notes."""
     ledger, text = null_ledger(), ir.Text("a", "/messages/0/content")

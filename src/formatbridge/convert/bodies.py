@@ -461,19 +461,15 @@ def _encode_failed(response: ir.Response, target_format: FormatSpec, losses: Led
     # Of the formats only responses has such answers: ``{"status": "failed", "error": {...}, "output": [...]}`` (SDK, ``Response``).
     assert response.error is not None
     for name in ("id", "model", "created"):
-        if getattr(response, name) is not None:
-            losses.dropped(response, name, "diagnostic", severity="info")
+        losses.dropped(response, name, "diagnostic", severity="info")
     for choice in response.choices:
-        if choice.extra:
-            losses.extras(choice)
+        losses.extras(choice)
         for part in choice.parts:
             if isinstance(part, ir.Text | ir.Refusal):
                 drop_field(part, "id", losses)
             losses.dropped(part, severity="impossible")
-    if response.extra:
-        losses.extras(response)
-    if response.usage:
-        losses.dropped(response.usage, code="accounting", severity="info")
+    losses.extras(response)
+    losses.dropped(response.usage, code="accounting", severity="info")
     return target_format.encode_error(response.error, losses)
 
 

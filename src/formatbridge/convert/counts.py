@@ -252,8 +252,7 @@ def _without_uncounted(request: ir.Request, count: CountSpec | None, losses: Led
         elif value is None or not rule_of_setting(name).is_neutral(value):
             losses.dropped(request, name, _NOT_COUNTED, severity="info")
     for node in (request.audio, request.image):
-        if node is not None:
-            losses.dropped(node, code=_NOT_COUNTED, severity="info")
+        losses.dropped(node, code=_NOT_COUNTED, severity="info")
     if request.stream:
         losses.dropped(request, "stream", _NOT_COUNTED, severity="info")
     messages = [

@@ -86,6 +86,8 @@ def _first_of_each(losses: Iterable[Loss]) -> tuple[Loss, ...]:
 
 
 _NOTHING: frozenset[str] = frozenset()
+_UNKNOWN = object()
+"""The value of a field that a node does not have, such as a setting of a request."""
 
 _LOCK = RLock()
 """Held while a report is read. One lock for all: a lock for each conversion would cost time in those whose report is not read."""
@@ -170,11 +172,12 @@ class Ledger:
         return tuple(Addition(path, value, why) for path, (value, why) in additions.items())
 
     def dropped(self, node: Any, name: str = "", code: str = "no_counterpart", *, severity: Severity = "lossy") -> None:
-        """Note that a field of a node is dropped; without ``name``, the whole node.
+        """Note that a field of a node is dropped; without ``name``, the whole node. None, as a node or as a field, is no loss.
 
         A field without a pointer in the source counts as a change of the node.
         """
-        self._notes.append(("dropped", node, name, None, code, severity))
+        if node is not None and (not name or getattr(node, name, _UNKNOWN) is not None):
+            self._notes.append(("dropped", node, name, None, code, severity))
 
     def dropped_at(self, pointer: str, code: str = "no_counterpart", *, severity: Severity = "lossy") -> None:
         """Note that the value at a pointer into the source body is dropped, for a value that has no canonical node."""
@@ -183,7 +186,13 @@ class Ledger:
     def changed(
         self, node: Any, name: str, after: JsonValue, code: str = "nearest_value", *, severity: Severity = "lossy"
     ) -> JsonValue:
-        """Note that a field of a node becomes ``after`` and return that."""
+        """Note that a field of a node becomes ``after`` and return that. A field that has this value already is no loss."""
+        if not name or getattr(node, name, _UNKNOWN) != after:
+            self._notes.append(("changed", node, name, after, code, severity))
+        return after
+
+    def weakened(self, node: Any, name: str, after: JsonValue, code: str, *, severity: Severity = "lossy") -> JsonValue:
+        """Note that a field of a node becomes ``after``, and return that. The value may stay: its position or its exact meaning is lost."""
         self._notes.append(("changed", node, name, after, code, severity))
         return after
 
@@ -212,8 +221,9 @@ class Ledger:
         self._additions = {translated(pointer): addition for pointer, addition in self._additions.items()}
 
     def extras(self, node: Any) -> None:
-        """Note every unmodelled field of a node. Its loss rule has the severity; a neutral value is no loss."""
-        self._notes.append(("extras", node, "", None, "", "info"))
+        """Note every unmodelled field of a node, if it has any. Its loss rule has the severity; a neutral value is no loss."""
+        if node.extra:
+            self._notes.append(("extras", node, "", None, "", "info"))
 
     def replaced(self, replacements: Iterable[tuple[str, str, str, str]]) -> None:
         """Report texts that are not valid Unicode: the pointer of each, the text, its replacement, and the code of the reason.
@@ -327,6 +337,11 @@ class _NullLedger(Ledger):
     def changed(
         self, node: Any, name: str, after: JsonValue, code: str = "nearest_value", *, severity: Severity = "lossy"
     ) -> JsonValue:
+        """Return the new value."""
+        del node, name, code, severity
+        return after
+
+    def weakened(self, node: Any, name: str, after: JsonValue, code: str, *, severity: Severity = "lossy") -> JsonValue:
         """Return the new value."""
         del node, name, code, severity
         return after

@@ -69,8 +69,7 @@ def _encode_citation(citation: ir.Citation, separators: TextSeparators, losses: 
     start, end = separators.span_of(citation)
     if citation.second_src or citation.cited_text is None:  # a source that cites by text alone has no offsets to change
         for name, offset in (("start", start), ("end", end)):
-            if offset != getattr(citation, name):
-                losses.changed(citation, name, offset, "moved", severity="info")
+            losses.changed(citation, name, offset, "moved", severity="info")
     put_in(url, "start_index", start, 0, losses)
     put_in(url, "end_index", end, url["start_index"], losses)
     return url

@@ -12,6 +12,12 @@ from typing import TypeGuard, assert_never
 from formatbridge import ir
 from formatbridge.dialect import DocumentPart
 from formatbridge.formats.chat_completions.holds import drop_unheld
+from formatbridge.formats.shared.cache_marks import (
+    decode_cache,
+    decode_cache_control,
+    encode_cache_breakpoint,
+    encode_cache_control,
+)
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.media import (
     PDF,
@@ -26,7 +32,7 @@ from formatbridge.formats.shared.media import (
     sniff_mime,
     write_data_url,
 )
-from formatbridge.formats.shared.parts import encode_mime, encode_opaque, is_only_text, is_read_by_openai, known_mime
+from formatbridge.formats.shared.parts import encode_mime, encode_opaque, is_only_text, is_read_by_openai, known_mime, put_in
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
@@ -36,9 +42,6 @@ from formatbridge.report.ledger import Ledger
 _AUDIO_FORMATS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/wave": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
 # Source: the official SDK, ``ImageURL.detail``.
 _DETAILS = frozenset({"auto", "low", "high", "original"})
-# Source: the official SDK, ``FilePromptCacheBreakpoint.ttl``: 30m or 12h. A longer duration keeps the effect.
-_TTLS = {"5m": "30m", "1h": "12h"}
-"""Cache durations of Messages to the next longer one of this format. Others stay."""
 _CONTROL_TTLS = {"30m": "1h", "12h": "1h"}
 """Cache durations of this format to the nearest one of Messages. Others stay."""
 
@@ -49,7 +52,6 @@ _DOCUMENT_URL = frozenset({"type", "document_url", "document_name"})
 _FILE_URL = frozenset({"type", "file_url", "file_name"})
 _TYPE_AND_TEXT = frozenset({"type", "text"})
 _REFUSAL = frozenset({"type", "refusal"})
-_CONTROL = frozenset({"type", "ttl"})
 _THINKING = frozenset({"type", "thinking"})
 _SAMPLES = frozenset({"audio/l16", "audio/pcm"})
 """Media types of audio without a container."""
@@ -111,46 +113,20 @@ def _decode_unknown(raw: JsonObject, src: str) -> ir.Part:
     return ir.Opaque(format="chat_completions", raw=raw, label=str(raw.get("type")), src=src)
 
 
-def decode_cache(raw: JsonObject, src: str) -> ir.CacheMark | None:
-    """Decode the cache mark of a part. If it has two, ``prompt_cache_breakpoint`` is valid."""
-    mark = raw.get("prompt_cache_breakpoint")
-    # ``prompt_cache_breakpoint`` is OpenAI's. ``cache_control`` next to it marks the same position (fixture cache_control).
-    if not mark:
-        return decode_cache_control(raw, src)
-    extra = read_extra(mark, frozenset({"ttl"}))
-    return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/prompt_cache_breakpoint", extra=extra)
-
-
-def decode_cache_control(raw: JsonObject, src: str) -> ir.CacheMark | None:
-    """Decode the cache mark of Messages, which many compatible servers accept on parts, tools, tool calls and results."""
-    mark = raw.get("cache_control")
-    if not mark:
-        return None
-    return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/cache_control", extra=read_extra(mark, _CONTROL))
-
-
 def encode_cache(mark: ir.CacheMark | None, losses: Ledger) -> JsonObject:
     """Encode the cache mark of a part; without a mark, no field."""
     if mark is None:
         return {}
     drop_unheld(mark, losses)
     if losses.dialect is not None and losses.dialect.cache_marks == "cache_control":
-        return encode_cache_control(mark, losses)
-    ttl = _TTLS.get(mark.ttl or "", mark.ttl)
-    if ttl != mark.ttl:
-        losses.changed(mark, "ttl", ttl, severity="info")
-    return {"prompt_cache_breakpoint": {"mode": "explicit"} | ({"ttl": ttl} if ttl else {})}
+        return encode_cache_mark_of_messages(mark, losses)
+    return encode_cache_breakpoint(mark, losses)
 
 
-def encode_cache_control(mark: ir.CacheMark, losses: Ledger) -> JsonObject:
+def encode_cache_mark_of_messages(mark: ir.CacheMark, losses: Ledger) -> JsonObject:
     """Encode a cache mark as that of Messages, for servers that accept it."""
-    if mark.extra:
-        losses.extras(mark)
-    ttl = _CONTROL_TTLS.get(mark.ttl or "", mark.ttl)
-    if ttl != mark.ttl:
-        losses.changed(mark, "ttl", ttl, severity="info")
-    # ``type`` is required and has one value (official SDK of Anthropic, ``CacheControlEphemeralParam``).
-    return {"cache_control": ({"ttl": ttl} if ttl else {}) | {"type": "ephemeral"}}
+    losses.extras(mark)
+    return encode_cache_control(mark, _CONTROL_TTLS.get(mark.ttl or "", mark.ttl), losses)
 
 
 def _unknown_fields(raw: JsonObject) -> JsonObject | None:
@@ -321,9 +297,8 @@ def _encode_document(part: ir.Media, losses: Ledger) -> JsonObject | None:
     if part.data is None:
         losses.dropped(part, code="unsupported_media" if part.url else "foreign_id", severity="impossible")
         return None
-    file = {"file_data": write_data_url(part.mime, part.data) if part.mime else part.data} | name
-    if not name:
-        losses.added_in(file, "filename", default_filename(part.mime))
+    file: JsonObject = {"file_data": write_data_url(part.mime, part.data) if part.mime else part.data}
+    put_in(file, "filename", part.filename, default_filename(part.mime), losses)
     return {"type": "file", "file": file}
 
 

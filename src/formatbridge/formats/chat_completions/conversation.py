@@ -11,13 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from formatbridge import ir
-from formatbridge.formats.chat_completions.content import (
-    decode_cache_control,
-    decode_content,
-    encode_content,
-    encode_part,
-    media_of_url,
-)
+from formatbridge.formats.chat_completions.content import decode_content, encode_content, encode_part, media_of_url
 from formatbridge.formats.chat_completions.holds import drop_unheld
 from formatbridge.formats.chat_completions.reasoning import (
     REASONING_FIELDS,
@@ -39,6 +33,7 @@ from formatbridge.formats.chat_completions.tool_calls import (
     encode_result_media,
     flush_media,
 )
+from formatbridge.formats.shared.cache_marks import decode_cache_control
 from formatbridge.formats.shared.parts import set_unknown_severity
 from formatbridge.formats.shared.reasoning_tokens import bound_to, is_native_token
 from formatbridge.formats.shared.turns import note_empty
@@ -224,7 +219,7 @@ def note_order(parts: list[ir.Part], losses: Ledger, *, carries_tokens: bool) ->
                 _note_moved_reasoning(part, losses, carries_tokens)
         elif isinstance(part, ir.Text):
             if seen_call and part.text:
-                losses.changed(part, "text", part.text, "position_lost")
+                losses.weakened(part, "text", part.text, "position_lost")
             seen_visible = seen_visible or bool(part.text or part.signature)
         elif isinstance(part, ir.Refusal | ir.Media):
             seen_visible = True
@@ -233,7 +228,7 @@ def note_order(parts: list[ir.Part], losses: Ledger, *, carries_tokens: bool) ->
 def _note_moved_reasoning(part: ir.Reasoning, losses: Ledger, carries_tokens: bool) -> None:
     """Note that reasoning, or a token without text, precedes the parts that it followed."""
     if part.text:
-        losses.changed(part, "text", part.text, "position_lost")
+        losses.weakened(part, "text", part.text, "position_lost")
     elif (
         part.signature
         and not (has_message_signature(part) or bound_to(part))

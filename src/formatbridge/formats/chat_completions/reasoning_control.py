@@ -207,8 +207,7 @@ def _encode_object(config: ir.ReasoningConfig, control: Control, losses: Ledger)
     # The reasoning is in the answer unless ``exclude`` is set (openrouter.ai/docs/use-cases/reasoning-tokens).
     if config.visibility in ("concise", "detailed"):
         losses.changed(config, "visibility", True, severity="info")
-    if config.extra:
-        losses.extras(config)
+    losses.extras(config)
     hidden = {control.visibility: True} if config.visibility == "hide" else {}
     if config.mode in ("off", "between_tools") or config.effort is not None:
         effort = encode_effort(config, losses)

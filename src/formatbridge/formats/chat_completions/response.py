@@ -95,12 +95,8 @@ def encode_head(response: ir.Response | events.Start, losses: Ledger, options: O
 def _encode_created(response: ir.Response | events.Start, losses: Ledger, options: Options) -> int:
     """Encode the time of a response in whole seconds. If it is unknown, it comes from the options: the library reads no clock."""
     if response.created is None:
-        created: int = losses.added("/created", options.created or 0)
-        return created
-    whole = int(response.created)
-    if whole != response.created:
-        losses.changed(response, "created", whole, severity="info")
-    return whole
+        return int(losses.added("/created", options.created or 0))
+    return int(losses.changed(response, "created", int(response.created), severity="info"))
 
 
 def _decode_choice(raw: JsonObject, position: int, number: int, answer_id: str) -> ir.Choice:
@@ -313,9 +309,9 @@ def _encode_audio(audio_parts: list[ir.Media], pointer: str, answer_id: str, los
             losses.dropped(part, code="unsupported_media", severity="impossible")
             continue
         severity: Severity = "lossy" if part.mime and is_samples(part.mime) else "info"
-        if part.mime is not None and len(audio_parts) > 1:  # the type shows which parts are joined, so it is not dropped alone
+        if len(audio_parts) > 1:  # the type shows which parts are joined, so it is not dropped alone
             losses.changed(part, "mime", None, "weaker_form", severity=severity)
-        elif part.mime is not None:
+        else:
             losses.dropped(part, "mime", severity=severity)
         if pieces:
             drop_field(part, "id", losses)

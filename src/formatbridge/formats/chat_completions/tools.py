@@ -6,9 +6,10 @@ from typing import Literal, assert_never
 
 from formatbridge import ir
 from formatbridge.dialect import DialectRules
-from formatbridge.formats.chat_completions.content import decode_cache_control, encode_cache_control
+from formatbridge.formats.chat_completions.content import encode_cache_mark_of_messages
 from formatbridge.formats.chat_completions.holds import drop_unheld
 from formatbridge.formats.chat_completions.hosted_tools import encode_hosted_tool
+from formatbridge.formats.shared.cache_marks import decode_cache_control
 from formatbridge.formats.shared.schemas import encode_strict
 from formatbridge.formats.shared.tool_selection import note_excess, server_tool_name
 from formatbridge.formats.shared.tools import encode_parameters
@@ -90,7 +91,7 @@ def encode_function(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
 
 def _encode_cache(tool: ir.FunctionTool | ir.CustomTool, losses: Ledger) -> JsonObject:
     """Encode the cache mark of a tool, for servers that accept it."""
-    return encode_cache_control(tool.cache, losses) if tool.cache and "FunctionTool.cache" in losses.also_holds else {}
+    return encode_cache_mark_of_messages(tool.cache, losses) if tool.cache and "FunctionTool.cache" in losses.also_holds else {}
 
 
 def _add_required(function: JsonObject, rules: DialectRules, losses: Ledger) -> None:

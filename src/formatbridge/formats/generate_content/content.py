@@ -96,7 +96,7 @@ def _encode_refusal(part: ir.Refusal, context: EncodeContext, losses: Ledger) ->
     """Encode a refusal as text."""
     drop_unheld(part, losses)
     # The format has no part for a refusal: the finish reason shows it.
-    losses.changed(part, "text", part.text, "flattened", severity=context.refusal_severity)
+    losses.weakened(part, "text", part.text, "flattened", severity=context.refusal_severity)
     return {"text": part.text} if part.text else None
 
 
@@ -169,7 +169,7 @@ def _encode_media(part: ir.Media, pointer: str, context: EncodeContext, losses: 
         return [body] if body else []
     # In a response clients show texts only, so the transcript becomes one (fixture audio_out of chat_completions).
     if context.is_answer:
-        return [body, {"text": losses.changed(part, "transcript", part.transcript, "flattened")}]
+        return [body, {"text": losses.weakened(part, "transcript", part.transcript, "flattened")}]
     return [body | {"audioTranscription": {"text": part.transcript}}]
 
 

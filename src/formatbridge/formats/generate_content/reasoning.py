@@ -187,7 +187,7 @@ def _encode_amount(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
     if config.mode in ("off", "between_tools"):
         return _encode_off(config, losses)
     if config.budget is not None:
-        if config.effort not in (None, "none"):
+        if config.effort != "none":
             losses.dropped(config, "effort", "excluded")
         return {"thinkingBudget": config.budget}
     if config.effort is None:

@@ -22,7 +22,7 @@ from formatbridge.formats.generate_content.tool_calls import ConversationCalls
 from formatbridge.formats.generate_content.usage import decode_usage, encode_usage
 from formatbridge.formats.shared.choices import assign_numbers
 from formatbridge.formats.shared.model_lists import encode_time, time_of
-from formatbridge.formats.shared.parts import OVERRULED, note_finish
+from formatbridge.formats.shared.parts import OVERRULED, note_finish, put_in
 from formatbridge.formats.shared.reasoning_tokens import bound_to, keeps_id
 from formatbridge.formats.shared.tool_arguments import NOTHING_PARSED, parse_arguments_of
 from formatbridge.formats.shared.unique_names import encode_id
@@ -412,7 +412,6 @@ def _encode_token(token: ir.TokenLogprob, losses: Ledger) -> JsonObject:
     # The format has no bytes. A reader derives them from the text, except for a token that is part of a character.
     if token.bytes is not None and token.bytes != list(token.token.encode()):
         losses.dropped(token, "bytes", severity="info")
-    fields: JsonObject = {"token": token.token, "logProbability": token.logprob}
-    if token.logprob is None:
-        losses.added_in(fields, "logProbability", 0.0)
+    fields: JsonObject = {"token": token.token}
+    put_in(fields, "logProbability", token.logprob, 0.0, losses)
     return fields

@@ -288,8 +288,7 @@ def encode_modalities(request: ir.Request, image_tools: list[ir.HostedTool], los
     modalities = list(request.settings.get("modalities") or [])
     fields: JsonObject = {}
     for tool in image_tools:
-        if tool.extra:
-            losses.extras(tool)
+        losses.extras(tool)
         drop_field(tool, "cache", losses)
         modalities = losses.changed(tool, "", list(dict.fromkeys([*(modalities or ["text"]), "image"])), "weaker_form")
     if modalities and modalities != ["text"]:

@@ -52,7 +52,7 @@ def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
         losses.changed(usage, "cache_write", None, "accounting", severity="info")
     # Some servers of other formats count reasoning outside the output, which would make the difference negative.
     if usage.reasoning and usage.reasoning > usage.output:
-        losses.changed(usage, "output", 0, "accounting", severity="info")
+        losses.weakened(usage, "output", 0, "accounting", severity="info")
     counts: JsonObject = {
         "promptTokenCount": max(0, usage.input - (usage.tool_prompt or 0)),
         "candidatesTokenCount": max(0, usage.output - (usage.reasoning or 0)),

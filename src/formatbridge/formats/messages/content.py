@@ -13,6 +13,7 @@ from typing import Literal, assert_never
 from formatbridge import ir
 from formatbridge.formats.messages.citations import decode_citations
 from formatbridge.formats.messages.holds import drop_unheld
+from formatbridge.formats.shared.cache_marks import decode_cache_control, encode_cache_control
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.media import PDF, as_stored_file, read_text_data
 from formatbridge.formats.shared.parts import encode_mime, encode_opaque, known_mime
@@ -30,7 +31,6 @@ _SOURCES = {
     "file": frozenset({"type", "file_id"}),
 }
 """Types of the source of an image or a document to the keys that the decoder reads."""
-_MARK = frozenset({"type", "ttl"})
 
 # Source: the official SDK, ``Base64ImageSource.media_type``. ``image/jpg`` is a frequent invalid name.
 _IMAGES = {kind: kind for kind in ("image/jpeg", "image/png", "image/gif", "image/webp")} | {"image/jpg": "image/jpeg"}
@@ -154,19 +154,11 @@ def _decode_as_text(raw: JsonObject, src: str, text: str, content: str | list[Js
     If the block has no cache mark, the last mark of the texts in its ``content`` counts. ``pointer``: that of the content in the block.
     """
     part = decode_unknown(raw, src, text)
-    part.cache = decode_cache(raw, src)
+    part.cache = decode_cache_control(raw, src)
     for index, block in enumerate(content if part.cache is None and not isinstance(content, str) else ()):
         if block.get("type") == "text":
-            part.cache = decode_cache(block, f"{src}/{pointer}/{index}") or part.cache
+            part.cache = decode_cache_control(block, f"{src}/{pointer}/{index}") or part.cache
     return part
-
-
-def decode_cache(raw: JsonObject, src: str) -> ir.CacheMark | None:
-    """Decode the cache mark of a block or a tool."""
-    mark = raw.get("cache_control")
-    if not mark:
-        return None
-    return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/cache_control", extra=read_extra(mark, _MARK))
 
 
 def supported_ttl(ttl: str | None) -> str | None:
@@ -179,10 +171,7 @@ def encode_cache(mark: ir.CacheMark | None, losses: Ledger) -> JsonObject:
     if mark is None:
         return {}
     drop_unheld(mark, losses)
-    ttl = supported_ttl(mark.ttl)
-    if ttl != mark.ttl:
-        losses.changed(mark, "ttl", ttl, severity="info")
-    return {"cache_control": {"type": "ephemeral", "ttl": ttl} if ttl else {"type": "ephemeral"}}
+    return encode_cache_control(mark, supported_ttl(mark.ttl), losses)
 
 
 def _decode_text(raw: JsonObject, src: str) -> ir.Part:
@@ -191,7 +180,7 @@ def _decode_text(raw: JsonObject, src: str) -> ir.Part:
         return ir.Text(raw["text"], src)
     citations = raw.get("citations")
     decoded = decode_citations(citations, f"{src}/citations") if citations else None
-    return ir.Text(raw["text"], src, read_extra(raw, _TEXT), decoded, cache=decode_cache(raw, src))
+    return ir.Text(raw["text"], src, read_extra(raw, _TEXT), decoded, cache=decode_cache_control(raw, src))
 
 
 def encode_text(part: ir.Text, losses: Ledger) -> JsonObject | None:
@@ -200,11 +189,9 @@ def encode_text(part: ir.Text, losses: Ledger) -> JsonObject | None:
     drop_unheld(part, losses)
     # "text content blocks must contain non-whitespace text" (anthropics/claude-code#23440).
     if not text or text.isspace():
-        if text:
-            losses.changed(part, "text", "", "empty", severity="info")
+        losses.changed(part, "text", "", "empty", severity="info")
         # "cache_control cannot be set for empty text blocks" (anthropics/claude-code#62379).
-        if part.cache:
-            losses.dropped(part.cache, code="empty", severity="info")
+        losses.dropped(part.cache, code="empty", severity="info")
         return None
     return {"type": "text", "text": text, **encode_cache(part.cache, losses)}
 
@@ -229,7 +216,7 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
         url=fields.get("url"),
         file_id=fields.get("file_id"),
         vendor="anthropic",
-        cache=decode_cache(raw, src),
+        cache=decode_cache_control(raw, src),
         src=src,
         extra=merge_extra(read_extra(raw, _MEDIA), unread),
     )
@@ -266,7 +253,7 @@ def _decode_document(raw: JsonObject, src: str) -> ir.Part:
         file_id=fields.get("file_id"),
         vendor="anthropic",
         filename=raw.get("title"),
-        cache=decode_cache(raw, src),
+        cache=decode_cache_control(raw, src),
         src=src,
         extra=merge_extra(read_extra(raw, _DOCUMENT), unread),
     )
@@ -319,8 +306,7 @@ def _encode_document_source(part: ir.Media, losses: Ledger) -> JsonObject | None
     text = read_text_data(data, part.mime or "")
     if text is None:
         return None
-    if part.mime != "text/plain":
-        losses.changed(part, "mime", "text/plain", severity="info")
+    losses.changed(part, "mime", "text/plain", severity="info")
     return {"type": "text", "media_type": "text/plain", "data": text}
 
 

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from typing import Literal
 
 from formatbridge import ir
-from formatbridge.formats.messages.content import decode_cache, decode_unknown, encode_cache
+from formatbridge.formats.messages.content import decode_unknown, encode_cache
 from formatbridge.formats.messages.holds import drop_unheld, drop_unheld_in_answer
+from formatbridge.formats.shared.cache_marks import decode_cache_control
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.parts import encode_opaque
 from formatbridge.formats.shared.tool_arguments import read_object
@@ -73,7 +74,7 @@ def decode_hosted_tool(raw: JsonObject, src: str) -> ir.HostedTool:
         blocked_domains=options.get("blocked_domains"),
         user_location={key: value for key, value in location.items() if key != "type" and value is not None} if location else None,
         max_uses=options.get("max_uses"),
-        cache=decode_cache(raw, src),
+        cache=decode_cache_control(raw, src),
         src=src,
         extra=merge_extra(
             read_extra(raw, _TOOL | options.keys()), None if name is None or kind.startswith(name) else {"name": name}
@@ -158,7 +159,7 @@ def decode_server(raw: JsonObject, index: int, toolset: JsonObject, toolset_src:
         allowed_tools=allowed,
         denied_tools=denied if denied and allowed is None else None,
         defer_loading=defaults.get("defer_loading"),
-        cache=decode_cache(toolset, toolset_src),
+        cache=decode_cache_control(toolset, toolset_src),
         src=f"/mcp_servers/{index}",
         second_src=toolset_src,
         extra=extra,

@@ -14,6 +14,7 @@ from formatbridge.formats.shared.reasoning_tokens import decode_token, drop_unsi
 from formatbridge.formats.shared.settings import (
     drop_amount,
     drop_reasoning_settings,
+    drop_visibility,
     effort_for_server,
     effort_of_budget,
     is_reasoning_off,
@@ -72,8 +73,7 @@ def encode_reasoning(part: ir.Reasoning, losses: Ledger) -> JsonObject | None:
 def _encode_unsigned(part: ir.Reasoning, losses: Ledger) -> JsonObject:
     """Encode reasoning without a token of this format, for a server that does not verify signatures."""
     drop_unheld(part, losses)
-    if part.signature:
-        losses.dropped(part.signature, code="foreign_signature")
+    losses.dropped(part.signature, code="foreign_signature")
     drop_field(part, "id", losses)
     # ``signature`` is required, also where it is not verified (official SDK, ``ThinkingBlockParam``).
     return {"type": "thinking", "thinking": part.text, "signature": ""}
@@ -148,8 +148,7 @@ def encode_reasoning_config(config: ir.ReasoningConfig, limit: int, rejects_thin
     if is_reasoning_off(config):
         drop_amount(config, losses)
         # The server rejects ``display`` without thinking (official SDK, ``ThinkingConfigDisabledParam``).
-        if config.visibility not in (None, "hide"):
-            losses.dropped(config, "visibility", "excluded", severity="info")
+        drop_visibility(config, "excluded", losses, severity="info")
         return {"thinking": {"type": "disabled"}}
     if rejects_thinking:
         drop_reasoning_settings(config, losses)
@@ -180,7 +179,7 @@ def encode_effort(node: ir.ReasoningConfig | ir.Message, losses: Ledger) -> str 
     accepted = effort_for_server(effort, losses)
     if accepted is None:
         losses.dropped(node, "effort", "unsupported_by_server")
-    elif accepted != effort:
+    else:
         losses.changed(node, "effort", accepted, "unsupported_by_server")
     return accepted
 
@@ -216,9 +215,7 @@ def _encode_budget(config: ir.ReasoningConfig, limit: int, losses: Ledger) -> Js
     if allowed >= limit:
         losses.dropped(config, "budget", "out_of_range")
         return None
-    if allowed != budget:
-        losses.changed(config, "budget", allowed, "out_of_range")
-    return {"type": "enabled", "budget_tokens": allowed}
+    return {"type": "enabled", "budget_tokens": losses.changed(config, "budget", allowed, "out_of_range")}
 
 
 def _encode_mode(config: ir.ReasoningConfig, effort: str | None, losses: Ledger) -> JsonObject | None:

@@ -259,8 +259,7 @@ def _encode_details(finish: ir.Finish, value: str, losses: Ledger) -> JsonObject
     """Encode the explanation of a refusal. No other stop reason has one."""
     if value != "refusal":
         for name in ("message", "category"):
-            if getattr(finish, name) is not None:
-                losses.dropped(finish, name, "diagnostic", severity="info")
+            losses.dropped(finish, name, "diagnostic", severity="info")
         return {}
     return {"stop_details": {"type": "refusal", "category": finish.category, "explanation": finish.message}}
 

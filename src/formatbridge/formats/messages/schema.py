@@ -358,8 +358,7 @@ def _is_enforced(format: ir.OutputFormat) -> bool:
 def encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
     """Encode an output format with a schema, which the server always enforces. ``encode_json_mode`` encodes the others."""
     if format.type == "text" or format.schema is None or not _is_enforced(format):  # the server has no field for it
-        if format.extra:
-            losses.extras(format)
+        losses.extras(format)
         return {}
     drop_unheld(format, losses)
     if format.strict is False:

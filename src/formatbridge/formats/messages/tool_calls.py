@@ -7,15 +7,9 @@ go after the results: ``encode_result_media``.
 from __future__ import annotations
 
 from formatbridge import ir
-from formatbridge.formats.messages.content import (
-    decode_cache,
-    decode_content,
-    encode_cache,
-    encode_content,
-    encode_part,
-    simplify_content,
-)
+from formatbridge.formats.messages.content import decode_content, encode_cache, encode_content, encode_part, simplify_content
 from formatbridge.formats.messages.holds import drop_unheld, drop_unheld_in_answer
+from formatbridge.formats.shared.cache_marks import decode_cache_control
 from formatbridge.formats.shared.parts import set_unknown_severity
 from formatbridge.formats.shared.tool_arguments import NOTHING_PARSED, ParsedArguments, encode_arguments_object, wrap_text
 from formatbridge.formats.shared.unmodelled_fields import read_extra
@@ -30,7 +24,7 @@ def decode_call(raw: JsonObject, src: str) -> ir.ToolCall:
     """Decode a ``tool_use`` block."""
     call = ir.ToolCall(raw["id"], raw["name"], raw["input"], src)
     if len(raw) > 4:  # four fields are required
-        call.cache, call.extra = decode_cache(raw, src), read_extra(raw, _CALL)
+        call.cache, call.extra = decode_cache_control(raw, src), read_extra(raw, _CALL)
     return call
 
 
@@ -74,7 +68,7 @@ def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
     content = raw.get("content")
     result = ir.ToolResult(raw["tool_use_id"], set_unknown_severity(decode_content(content, f"{src}/content")), src)
     if len(raw) > 3 or content is None:  # two fields besides the content are required
-        result.is_error, result.cache, result.extra = raw.get("is_error"), decode_cache(raw, src), read_extra(raw, _RESULT)
+        result.is_error, result.cache, result.extra = raw.get("is_error"), decode_cache_control(raw, src), read_extra(raw, _RESULT)
     return result
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from formatbridge import ir
-from formatbridge.formats.messages.content import decode_cache, encode_cache
+from formatbridge.formats.messages.content import encode_cache
 from formatbridge.formats.messages.holds import drop_unheld
 from formatbridge.formats.messages.hosted_tools import (
     SERVER_NAMES,
@@ -19,6 +19,7 @@ from formatbridge.formats.messages.hosted_tools import (
     hosted_name,
 )
 from formatbridge.formats.messages.schema import encode_schema, is_recursive
+from formatbridge.formats.shared.cache_marks import decode_cache_control
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.property_names import rename_properties
 from formatbridge.formats.shared.schemas import fold_parameters
@@ -110,7 +111,11 @@ def decode_function(raw: JsonObject, src: str) -> ir.FunctionTool:
         callers = raw.get("allowed_callers")
         # Responses has the word ``programmatic`` for callers in code, without a version.
         tool.callers = ["programmatic" if caller in _CODE_CALLERS else caller for caller in callers] if callers else None
-        tool.defer_loading, tool.cache, tool.extra = raw.get("defer_loading"), decode_cache(raw, src), read_extra(raw, _FUNCTION)
+        tool.defer_loading, tool.cache, tool.extra = (
+            raw.get("defer_loading"),
+            decode_cache_control(raw, src),
+            read_extra(raw, _FUNCTION),
+        )
     return tool
 
 

@@ -63,7 +63,7 @@ def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
     # Some servers count cached tokens outside the input, which makes the difference negative.
     uncached = usage.input - read - written
     body: JsonObject = {
-        "input_tokens": uncached if uncached >= 0 else losses.changed(usage, "input", 0, "accounting", severity="info"),
+        "input_tokens": uncached if uncached >= 0 else losses.weakened(usage, "input", 0, "accounting", severity="info"),
         "cache_creation_input_tokens": written,
         "cache_read_input_tokens": read,
         "output_tokens": usage.output,

@@ -11,6 +11,7 @@ from typing import assert_never
 from formatbridge import ir
 from formatbridge.formats.responses.citations import decode_citations
 from formatbridge.formats.responses.holds import drop_unheld
+from formatbridge.formats.shared.cache_marks import decode_cache, encode_cache_breakpoint
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.media import (
     PDF,
@@ -23,7 +24,7 @@ from formatbridge.formats.shared.media import (
     read_file_data,
     write_data_url,
 )
-from formatbridge.formats.shared.parts import encode_opaque, is_only_text, is_read_by_openai, known_mime
+from formatbridge.formats.shared.parts import encode_opaque, is_only_text, is_read_by_openai, known_mime, put_in
 from formatbridge.formats.shared.tool_arguments import encode_arguments_text
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
@@ -33,11 +34,6 @@ from formatbridge.streaming.replay import DELTA_FIELDS
 # Source: the official SDK, ``ResponseInputImage.detail`` and ``ResponseInputFile.detail``.
 _DETAILS = frozenset({"auto", "low", "high", "original"})
 _FILE_DETAILS = frozenset({"auto", "low", "high"})
-# Source: the official SDK, ``PromptCacheBreakpoint.ttl``: "The minimum lifetime". Anthropic's lifetimes become the next longer ones.
-_TTLS = {None: None, "5m": "30m", "1h": "12h", "30m": "30m", "12h": "12h"}
-
-_CACHE_FIELDS = {"prompt_cache_breakpoint": frozenset({"ttl"}), "cache_control": frozenset({"type", "ttl"})}
-"""Fields that are cache marks, and the keys that the decoder reads in each (fixture cache_marks_borrowed)."""
 # Keys that the decoder reads in each type of part.
 _TEXT = frozenset({"type", "text"})
 _OUTPUT = frozenset({"type", "text", "annotations"})
@@ -116,18 +112,6 @@ def _decode_unknown(raw: JsonObject, src: str) -> ir.Part:
     return ir.Opaque(format="responses", raw=raw, label=str(raw.get("type")), src=src)
 
 
-def decode_cache(raw: JsonObject, src: str) -> ir.CacheMark | None:
-    """Decode the cache mark of a part, a message or a tool.
-
-    OpenAI's field has priority over that of Anthropic Messages, which servers of many vendors accept.
-    """
-    for name, known in _CACHE_FIELDS.items():
-        mark = raw.get(name)
-        if isinstance(mark, dict) and mark and isinstance(mark.get("ttl"), str | None):
-            return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/{name}", extra=read_extra(mark, known))
-    return None
-
-
 def _with_cache_field(known: frozenset[str], mark: ir.CacheMark | None) -> frozenset[str]:
     """Return the known keys and the field of the cache mark."""
     return known if mark is None else known | {mark.src.rpartition("/")[2]}
@@ -148,10 +132,7 @@ def encode_cache(mark: ir.CacheMark | None, losses: Ledger) -> JsonObject:
     if mark is None:
         return {}
     drop_unheld(mark, losses)
-    ttl = _TTLS.get(mark.ttl, mark.ttl)
-    if ttl != mark.ttl:
-        losses.changed(mark, "ttl", ttl, severity="info")
-    return {"prompt_cache_breakpoint": {"mode": "explicit"} | ({"ttl": ttl} if ttl else {})}
+    return encode_cache_breakpoint(mark, losses)
 
 
 def _text(text: str, src: str, item_id: str | None) -> ir.Text:
@@ -296,8 +277,7 @@ def _encode_file(part: ir.Media, losses: Ledger) -> JsonObject | None:
     mime, data = part.mime, part.data or ""
     file["file_data"] = write_data_url(mime, data) if mime else data
     # The server rejects data without a filename with "Missing required parameter" (laravel/ai#324).
-    if part.filename is None:
-        losses.added_in(file, "filename", default_filename(mime))
+    put_in(file, "filename", part.filename, default_filename(mime), losses)
     return file
 
 

@@ -155,8 +155,7 @@ def encode_server(server: ir.McpServer, losses: Ledger) -> JsonObject:
     for name in server.denied_tools or ():
         losses.dropped(server, f"denied_tools/{escape(name)}/enabled")
     label = legal_label(server.label)
-    if label != server.label:
-        losses.changed(server, "label", label, "renamed")
+    losses.changed(server, "label", label, "renamed")
     encoded: JsonObject = {"type": "mcp", "server_label": label}
     fields = {
         "server_url": server.url,
@@ -257,7 +256,7 @@ def encode_generated_image(part: ir.Media, index: int, ids: ItemIds, losses: Led
     format = _FORMATS.get(bare_mime(part.mime or ""))
     if format is not None:
         encode_mime(part, losses)
-    elif part.mime is not None:
+    else:
         losses.dropped(part, "mime", severity="info")
     return item | {"output_format": format} if format else item
 
@@ -410,8 +409,7 @@ def _unread_action(action: JsonObject, query: str | None) -> JsonObject | None:
 def _encode_search_item(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: ItemIds, losses: Ledger) -> JsonObject:
     if result is not None:
         losses.dropped(result, "error" if result.error else "", "server_history")  # the status already shows a failure
-    if call.output is not None:
-        losses.dropped(call, "output", "server_history")
+    losses.dropped(call, "output", "server_history")
     query = call.arguments or ""
     # Both fields are optional, and clients read either (official SDK, ``ActionSearch``).
     return {

@@ -240,7 +240,7 @@ class _OutputEncoder:
             self._write_token(token, "call" if part.text or self._has_no_next_owner(index) else None)
         if part.text or (type(part) is ir.Text and part.citations):
             parts.append(part)
-        elif part.extra:
+        else:
             self._losses.extras(part)
         return parts
 
@@ -296,8 +296,7 @@ class _OutputEncoder:
         result = self._parts[result_index]
         assert isinstance(result, ir.Hosted)
         # The item has one id for both. Without a result of that id, the call takes the part directly after it.
-        if result.id != part.id:
-            self._losses.changed(result, "id", part.id, "orphan", severity="info")
+        self._losses.changed(result, "id", part.id, "orphan", severity="info")
         return encode_hosted(part, result, item_index, self._ids, self._losses)
 
     def _result_of(self, index: int, call: ir.Hosted) -> int | None:

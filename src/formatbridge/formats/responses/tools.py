@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Literal, assert_never
 
 from formatbridge import ir
-from formatbridge.formats.responses.content import decode_cache
 from formatbridge.formats.responses.holds import drop_unheld
 from formatbridge.formats.responses.hosted_tools import (
     FAMILIES,
@@ -19,6 +18,7 @@ from formatbridge.formats.responses.hosted_tools import (
     encode_server,
     legal_label,
 )
+from formatbridge.formats.shared.cache_marks import decode_cache
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.schemas import encode_strict
 from formatbridge.formats.shared.tool_selection import is_deferred
@@ -194,12 +194,10 @@ def _encode_common(tool: ir.FunctionTool | ir.CustomTool, has_code: bool, losses
     # ``programmatic`` means code of the hosted code tool (official SDK, ``FunctionTool.allowed_callers``).
     if tool.callers:
         kept = [caller for caller in tool.callers if caller == "direct" or (caller == "programmatic" and has_code)]
-        if not kept:
-            drop_field(tool, "callers", losses)
-        elif kept != tool.callers:
-            losses.changed(tool, "callers", kept)
         if kept:
-            encoded["allowed_callers"] = kept
+            encoded["allowed_callers"] = losses.changed(tool, "callers", kept)
+        else:
+            drop_field(tool, "callers", losses)
     return encoded
 
 

@@ -110,7 +110,7 @@ def _report_of(kind: type, name: str, format: ir.FormatName | None) -> _Report:
     def drop_counts(usage: ir.Usage, value: int | dict[str, int], losses: Ledger) -> None:
         counts = {key: count for key, count in value.items() if count} if isinstance(value, dict) else {"": value} if value else {}
         if rule.counted_in and counts:
-            losses.changed(usage, name, getattr(usage, rule.counted_in), code, severity=severity)
+            losses.weakened(usage, name, getattr(usage, rule.counted_in), code, severity=severity)
             return
         for key in counts:
             losses.dropped(usage, f"{name}.{key}" if key else name, code, severity=severity)

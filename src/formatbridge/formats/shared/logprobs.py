@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from formatbridge import ir
+from formatbridge.formats.shared.parts import put_in
 from formatbridge.formats.shared.unmodelled_fields import read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -55,12 +56,10 @@ def encode_tokens(tokens: Sequence[ir.TokenLogprob], losses: Ledger, *, needs_by
 
 
 def _encode_token(token: ir.TokenLogprob, losses: Ledger, needs_bytes: bool) -> JsonObject:
-    if token.extra:
-        losses.extras(token)
+    losses.extras(token)
     joined = list(token.token.encode()) if needs_bytes and token.bytes is None else token.bytes
     encoded: JsonObject = {"token": token.token, "logprob": token.logprob, "bytes": joined}
-    if token.logprob is None:
-        losses.added_in(encoded, "logprob", 0.0)
+    put_in(encoded, "logprob", token.logprob, 0.0, losses)
     return encoded
 
 

@@ -75,9 +75,10 @@ def encode_data_list(models: ir.ModelList, drop_unheld: DropUnheld, losses: Ledg
 def _encode_model(model: ir.Model, pointer: str, drop_unheld: DropUnheld, losses: Ledger) -> JsonObject:
     drop_unheld(model, losses)
     # Both fields are required (official SDK, ``Model``).
-    created = int(model.created) if model.created is not None else losses.added(f"{pointer}/created", 0)
-    if model.created is not None and created != model.created:  # the format has whole seconds only
-        losses.changed(model, "created", created, severity="info")
+    if model.created is None:
+        created = losses.added(f"{pointer}/created", 0)
+    else:  # the format has whole seconds only
+        created = losses.changed(model, "created", int(model.created), severity="info")
     owner = model.owner if model.owner is not None else losses.added(f"{pointer}/owned_by", "")
     result: JsonObject = {"id": model.id, "object": "model", "created": created, "owned_by": owner}
     if model.retires_at is not None:

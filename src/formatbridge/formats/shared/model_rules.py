@@ -13,7 +13,7 @@ from formatbridge import ir
 from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.model_facts import MediaKind, ModelFacts
 from formatbridge.formats.shared.parts import is_same_list
-from formatbridge.formats.shared.settings import ANCHORS, drop_amount, effort_of_budget, is_reasoning_off
+from formatbridge.formats.shared.settings import ANCHORS, drop_amount, drop_visibility, effort_of_budget, is_reasoning_off
 from formatbridge.formats.shared.tool_selection import added_tools, server_tool_name
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
@@ -80,8 +80,7 @@ def _without_refused(request: ir.Request, refused: frozenset[str], losses: Ledge
     if ("tool_choice" in refused or "tools" in refused) and request.tool_choice is not None:
         if request.tool_choice.mode != "auto":
             losses.dropped(request.tool_choice, code=_REFUSED)
-        if request.tool_choice.extra:
-            losses.extras(request.tool_choice)
+        losses.extras(request.tool_choice)
         request = replace(request, tool_choice=None)
     if "combined_tools" in refused:
         request = _without_combined_tools(request, losses)
@@ -232,12 +231,11 @@ def _adapt_reasoning(
 
 def _note_no_reasoning(config: ir.ReasoningConfig, losses: Ledger) -> None:
     """Note the settings that a model without reasoning does not have. Reasoning that is off is no loss."""
-    if not is_reasoning_off(config):
+    if is_reasoning_off(config):
+        drop_visibility(config, _NO_REASONING, losses, severity="info")
+    else:
         _drop_config(config, _NO_REASONING, losses)
-    elif config.visibility not in (None, "hide"):
-        losses.dropped(config, "visibility", _NO_REASONING, severity="info")
-    if config.extra:
-        losses.extras(config)
+    losses.extras(config)
 
 
 def _in_kind_of_model(
@@ -266,9 +264,9 @@ def _never_reasons(config: ir.ReasoningConfig, facts: ModelFacts) -> bool:
 
 def _drop_config(config: ir.ReasoningConfig, code: str, losses: Ledger) -> None:
     """Note each setting of reasoning. The node has no pointer, because some formats have its settings in several objects."""
-    for name in ("effort", "budget", "mode", "visibility"):
-        if getattr(config, name) not in (None, "hide"):
-            losses.dropped(config, name, code)
+    for name in ("effort", "budget", "mode"):
+        losses.dropped(config, name, code)
+    drop_visibility(config, code, losses)
 
 
 def _cannot_be_off(facts: ModelFacts) -> bool:
@@ -290,8 +288,7 @@ def _without_forced_call(request: ir.Request, losses: Ledger) -> ir.Request:
         losses.changed(choice, "allowed_mode", "auto", _STAYS_ON)
         return replace(request, tool_choice=replace(choice, allowed_mode="auto"))
     losses.changed(choice, "", "auto", _STAYS_ON)
-    if choice.extra:
-        losses.extras(choice)
+    losses.extras(choice)
     return replace(request, tool_choice=ir.ToolChoice(mode="auto", src=choice.src))
 
 
@@ -313,8 +310,7 @@ def _as_little(config: ir.ReasoningConfig, facts: ModelFacts, losses: Ledger) ->
 
 def _without_amount(config: ir.ReasoningConfig, losses: Ledger) -> ir.ReasoningConfig:
     for name in ("effort", "budget"):
-        if getattr(config, name) is not None:
-            losses.dropped(config, name, _ALWAYS)
+        losses.dropped(config, name, _ALWAYS)
     return replace(config, mode=None, effort=None, budget=None)
 
 
@@ -412,9 +408,7 @@ def _with_allowed_budget(config: ir.ReasoningConfig, facts: ModelFacts, losses: 
     allowed = max(smallest, budget if largest is None else min(budget, largest))
     if facts.output_limit is not None and allowed >= facts.output_limit:
         allowed = facts.output_limit // 2
-    if allowed != budget:
-        losses.changed(config, "budget", allowed, _BUDGET_BOUNDS)
-    return replace(config, budget=allowed)
+    return replace(config, budget=losses.changed(config, "budget", allowed, _BUDGET_BOUNDS))
 
 
 # The effort from a message on.

@@ -21,8 +21,7 @@ def encode_transcript(part: ir.Media, losses: Ledger) -> ir.Text | None:
         losses.dropped(part, code="unsupported_media", severity="impossible")
         return None
     losses.changed(part, "", {"text": part.transcript}, "flattened")
-    if part.extra:
-        losses.extras(part)
+    losses.extras(part)
     return ir.Text(part.transcript, part.src)
 
 
@@ -32,8 +31,7 @@ def encode_opaque(part: ir.Opaque | ir.Hosted, losses: Ledger) -> ir.Text | None
         losses.changed(part, "", part.text, "flattened")
         if part.text:
             return ir.Text(part.text, part.src, cache=part.cache)
-        if part.cache:
-            losses.dropped(part.cache, code="empty", severity="info")
+        losses.dropped(part.cache, code="empty", severity="info")
         return None
     if isinstance(part, ir.Hosted):
         losses.dropped(part, code="server_history")
@@ -105,7 +103,7 @@ OVERRULED = frozenset({"stop", "stop_sequence", "other", "error"})
 def note_finish(finish: ir.Finish, value: str, is_exact: bool, losses: Ledger) -> None:
     """Note that a finish reason of the target replaces another one, or a more specific one."""
     if finish.is_specific or not is_exact:
-        losses.changed(finish, "reason", value, "finish_reason", severity="info" if is_exact else "lossy")
+        losses.weakened(finish, "reason", value, "finish_reason", severity="info" if is_exact else "lossy")
 
 
 def refusal_of(finish: ir.Finish | None, parts: list[ir.Part], losses: Ledger) -> str | None:
@@ -130,7 +128,7 @@ def may_repeat(lengths: Iterable[int], length: int) -> bool:
 
 
 def put_in(body: JsonObject, key: str, value: JsonValue, otherwise: JsonValue, losses: Ledger) -> None:
-    """Set a member that the target requires in a citation. If the source lacks it, set ``otherwise`` and note the addition."""
+    """Set a member that the target requires. If the source lacks it, set ``otherwise`` and note the addition."""
     if value is None:
         losses.added_in(body, key, otherwise)
     else:

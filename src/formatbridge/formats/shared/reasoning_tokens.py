@@ -262,12 +262,10 @@ def is_carried(signature: ir.Signature, slot: ir.FormatName, options: Options) -
 
 def drop_unsigned(part: ir.Reasoning, losses: Ledger) -> None:
     """Note that the target rejects reasoning without a token of its format: the text, the token and the id are dropped."""
-    if part.extra:
-        losses.extras(part)
+    losses.extras(part)
     if part.text:
         losses.dropped(part, "text", "unsigned_reasoning")
-        if part.signature:
-            losses.dropped(part.signature, code="foreign_signature")
+        losses.dropped(part.signature, code="foreign_signature")
         drop_field(part, "id", losses)
     elif part.signature:
         drop_empty(part, losses)

@@ -130,8 +130,7 @@ def _without_unread_objects(request: ir.Request, rules: DialectRules, losses: Le
                 losses.changed(choice, "allowed_mode", None, _code_of("tool_choice", rules))
         elif choice.mode != "auto":
             losses.dropped(choice, code=_code_of("tool_choice", rules))
-        if choice.extra:
-            losses.extras(choice)
+        losses.extras(choice)
         request = replace(request, tool_choice=None)
     return request
 
@@ -197,8 +196,7 @@ def _with_one_instruction(messages: list[ir.Message], losses: Ledger) -> list[ir
         return messages
     first, *others = messages[:leading]
     for message in others:
-        if message.extra:
-            losses.extras(message)
+        losses.extras(message)
     parts = [part for message in messages[:leading] for part in message.parts]
     return [replace(first, parts=parts), *messages[leading:]]
 
@@ -227,8 +225,7 @@ def _with_configuration_first(request: ir.Request, losses: Ledger) -> ir.Request
         if message.tools:
             note_moved(message.tools, losses)
             tools += message.tools
-        if message.effort:
-            losses.dropped(message, "effort", _UNSUPPORTED)
+        losses.dropped(message, "effort", _UNSUPPORTED)
         if message.parts or message.extra or not (message.tools or message.effort):
             messages.append(replace(message, tools=None, effort=None))
     return replace(request, tools=tools, messages=messages)
@@ -347,8 +344,7 @@ def _as_text(part: ir.Media, text: str, losses: Ledger) -> ir.Text:
     if part.filename:
         text = f"{part.filename}\n{text}"
     losses.changed(part, "", text, "flattened")
-    if part.extra:
-        losses.extras(part)
+    losses.extras(part)
     return ir.Text(text, part.src, cache=part.cache)
 
 
@@ -465,8 +461,7 @@ def _adapt_tool_choice(request: ir.Request, rules: DialectRules, losses: Ledger)
     if choice.mode == "named" and "required" in rules.tool_modes:
         return replace(request, tool_choice=replace(choice, mode="allowed", allowed_mode="required"))
     losses.changed(choice, "", "auto", _UNSUPPORTED)
-    if choice.extra:
-        losses.extras(choice)
+    losses.extras(choice)
     return replace(request, tool_choice=ir.ToolChoice(mode="auto", src=choice.src))
 
 

@@ -164,11 +164,17 @@ def is_reasoning_off(config: ir.ReasoningConfig) -> bool:
 
 def drop_reasoning_settings(config: ir.ReasoningConfig, losses: Ledger) -> None:
     """Note that all settings of reasoning are dropped, because the server rejects reasoning with the rest of the request."""
-    for name in ("effort", "budget", "visibility"):
-        if getattr(config, name) not in (None, "hide"):
-            losses.dropped(config, name, "excluded")
-    if config.mode is not None and config.budget is None and config.effort is None:
+    losses.dropped(config, "effort", "excluded")
+    losses.dropped(config, "budget", "excluded")
+    drop_visibility(config, "excluded", losses)
+    if config.budget is None and config.effort is None:
         losses.dropped(config, "mode", "excluded")
+
+
+def drop_visibility(config: ir.ReasoningConfig, code: str, losses: Ledger, *, severity: Severity = "lossy") -> None:
+    """Note that the visibility of reasoning is dropped. Without reasoning, hiding it has no effect."""
+    if config.visibility != "hide":
+        losses.dropped(config, "visibility", code, severity=severity)
 
 
 def forced_call_excludes_reasoning(losses: Ledger) -> bool:
@@ -235,9 +241,9 @@ def effort_for_server(effort: ir.Effort, losses: Ledger) -> ir.Effort | None:
 
 def drop_amount(config: ir.ReasoningConfig, losses: Ledger) -> None:
     """Note the amount of reasoning of a request that turns reasoning off."""
-    for name in ("effort", "budget"):
-        if getattr(config, name) not in (None, "none"):
-            losses.dropped(config, name, "excluded")
+    if config.effort != "none":
+        losses.dropped(config, "effort", "excluded")
+    losses.dropped(config, "budget", "excluded")
 
 
 def note_root(format: ir.OutputFormat, losses: Ledger) -> None:

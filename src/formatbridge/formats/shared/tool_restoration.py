@@ -43,7 +43,7 @@ def _restored_part(part: ir.Part, context: Context, losses: Ledger) -> ir.Part:
         text = read_wrapped_text(arguments)
         if text is None:  # the model did not use the wrapper schema
             text = arguments if isinstance(arguments, str) else dumps(arguments).decode()
-            losses.changed(part, "arguments", text, "weaker_form")
+            losses.weakened(part, "arguments", text, "weaker_form")
         arguments = text
     elif tool.properties:
         arguments = _restored_arguments(arguments, tool.properties)

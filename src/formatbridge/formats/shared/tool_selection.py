@@ -109,7 +109,7 @@ def _with_leading_tools(request: ir.Request, losses: Ledger) -> ir.Request:
         tools += message.tools or ()
         if message.parts or message.effort or not message.tools:
             kept.append(replace(message, tools=None) if message.tools else message)
-        elif message.extra:
+        else:
             losses.extras(message)
     return replace(request, tools=tools, messages=kept + request.messages[leading:])
 
@@ -188,7 +188,7 @@ def _weaken_required(request: ir.Request, choice: ir.ToolChoice, rules: ToolRule
         return request
     has_functions = not all(map(_is_server, tools))
     if rules.choice_covers_server_tools and has_functions:
-        losses.changed(choice, "mode", "required", "weaker_form")
+        losses.weakened(choice, "mode", "required", "weaker_form")
         return request
     if not rules.choice_covers_server_tools and not has_functions:  # the choice is left out, with a note
         return request
@@ -274,9 +274,7 @@ def _among_functions(choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) ->
         is_forced = choice.allowed_mode == "required"
         losses.changed(choice, "", None, "server_tool", severity="impossible" if is_forced else "lossy")
         return None
-    if (
-        choice.allowed_mode == "required" and "auto" in rules.allowed_modes
-    ):  # else the choice is written as another one, which reports it
+    if "auto" in rules.allowed_modes:  # else the choice is written as another one, which reports it
         losses.changed(choice, "allowed_mode", "auto")
     return replace(choice, allowed_mode="auto", hosted=[])
 

@@ -14,7 +14,7 @@ from typing import Literal
 
 from formatbridge import ir
 from formatbridge.formats.format import CallerTool, ToolRules
-from formatbridge.formats.shared.parts import is_same_list
+from formatbridge.formats.shared.parts import is_same_list, put_in
 from formatbridge.formats.shared.property_names import has_legal_properties, legal_properties, rename_arguments_of
 from formatbridge.formats.shared.reasoning_tokens import bound_to
 from formatbridge.formats.shared.schemas import fold_parameters, has_root_union
@@ -123,7 +123,7 @@ def _adapt_choice(choice: ir.ToolChoice, names: _Names, losses: Ledger) -> ir.To
     spaces = choice.namespaces or [None] * len(choice.names)
     target_names = names.chosen(choice.names, spaces)
     if any(space and (space, name) not in names.target_names for name, space in zip(choice.names, spaces, strict=True)):
-        losses.changed(choice, "names", target_names, "renamed")
+        losses.weakened(choice, "names", target_names, "renamed")
     return replace(choice, names=target_names, namespaces=choice.namespaces if names.rules.has_namespaces else None)
 
 
@@ -142,8 +142,7 @@ def encode_parameters(tool: ir.FunctionTool, losses: Ledger) -> JsonObject | Non
     result = {"type": "object"} | fold_parameters(tool, schema, losses) | {"type": "object"}
     if kind is None:
         losses.added_in(result, "type", "object")
-    if result.get("properties") is None:
-        losses.added_in(result, "properties", {})
+    put_in(result, "properties", result.get("properties"), {}, losses)
     return result
 
 
@@ -157,8 +156,7 @@ def drop_choice(request: ir.Request, losses: Ledger) -> None:
         losses.dropped(request, "parallel_tool_calls", "without_tools", severity="info")
     if choice is None:
         return
-    if choice.extra:
-        losses.extras(choice)
+    losses.extras(choice)
     if choice.mode == "hosted":
         losses.dropped(choice, code="server_tool", severity="impossible")
     elif choice.mode in ("required", "named", "allowed") or choice.names:
@@ -256,9 +254,9 @@ def _declare_tool(tool: ir.Tool, names: _Names, losses: Ledger, namespace: str |
     kind: _Kind = "custom" if isinstance(tool, ir.CustomTool) else tool.kind
     new = names.declare(namespace, tool.name, kind)
     if new != tool.name:
-        tool = replace(tool, name=new)
         if new != (f"{namespace}__{names.callers[new].name}" if namespace else None):
             losses.changed(tool, "name", new, "renamed")
+        tool = replace(tool, name=new)
     if isinstance(tool, ir.FunctionTool):
         if kind == "tool_search" and not names.rules.has_tool_search:
             tool = replace(tool, kind="function")
@@ -342,8 +340,7 @@ def _adapt_call(call: ir.ToolCall, names: _Names, losses: Ledger) -> ir.ToolCall
         return call
     if name != call.name and not is_known:
         losses.changed(call, "name", name, _code_of_name(call, name, losses))
-    if new != call.id:
-        losses.changed(call, "id", new, "repeated_id" if names.ids.repeats(call) else "renamed", severity="info")
+    losses.changed(call, "id", new, "repeated_id" if names.ids.repeats(call) else "renamed", severity="info")
     if wraps and (call.namespace, call.name) not in names.custom:
         losses.changed(call, "", {"type": "function", "name": name}, "wrapped")
     namespace = call.namespace if rules.has_namespaces else None
@@ -367,8 +364,7 @@ def _adapt_result(result: ir.ToolResult, names: _Names, losses: Ledger) -> ir.To
     kind = result.kind if names.rules.has_custom_tools else "function"
     if new == result.call_id and name == result.name and kind == result.kind:
         return result
-    if new != result.call_id:
-        losses.changed(result, "call_id", new, "repeated_id" if names.ids.repeats(result) else "renamed", severity="info")
+    losses.changed(result, "call_id", new, "repeated_id" if names.ids.repeats(result) else "renamed", severity="info")
     return replace(result, call_id=new, name=name, kind=kind)
 
 

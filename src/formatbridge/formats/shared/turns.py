@@ -57,7 +57,7 @@ def note_no_turns(request: ir.Request, losses: Ledger) -> None:
     if request.messages:
         losses.changed(request.messages[-1], "", [], "no_turns", severity="impossible")
     else:
-        losses.changed(request, "messages", [], "no_turns", severity="impossible")
+        losses.weakened(request, "messages", [], "no_turns", severity="impossible")
 
 
 def with_instructions_first(messages: list[ir.Message], losses: Ledger) -> list[ir.Message]:
