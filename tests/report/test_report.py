@@ -210,7 +210,7 @@ def test_what_is_absent_or_equal_is_no_loss() -> None:
     ledger.dropped(part, "signature")
     ledger.extras(part)
     assert ledger.changed(part, "text", "Hi") == "Hi"
-    assert ledger.losses == ()
+    assert [*ledger.losses] == []
 
     ledger.weakened(part, "text", "Hi", "position_lost")
     assert ledger.losses == (fb.Loss.of("/parts/0/text", "changed", "lossy", "position_lost", "Hi", "Hi"),)

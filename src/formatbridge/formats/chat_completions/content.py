@@ -32,7 +32,7 @@ from formatbridge.formats.shared.media import (
     sniff_mime,
     write_data_url,
 )
-from formatbridge.formats.shared.parts import encode_mime, encode_opaque, is_only_text, is_read_by_openai, known_mime, put_in
+from formatbridge.formats.shared.parts import encode_mime, encode_opaque, encode_user_content, is_read_by_openai, known_mime, put_in
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
@@ -69,13 +69,7 @@ def decode_content(content: str | list[JsonObject] | JsonObject | None, src: str
 
 def encode_content(parts: Sequence[ir.Part], losses: Ledger) -> str | list[JsonObject]:
     """Encode the parts of a user message or an instruction. A single text becomes a string."""
-    if len(parts) == 1 and type(parts[0]) is ir.Text and is_only_text(parts[0]):
-        return parts[0].text
-    content = [encoded for part in parts if (encoded := encode_part(part, losses)) is not None]
-    if len(parts) == len(content) == 1 and content[0].keys() == {"type", "text"}:
-        text: str = content[0]["text"]
-        return text
-    return content or ""
+    return encode_user_content(parts, encode_part, losses)
 
 
 def decode_part(raw: JsonObject, src: str) -> ir.Part:
@@ -136,8 +130,6 @@ def _unknown_fields(raw: JsonObject) -> JsonObject | None:
 
 
 def _decode_text(raw: JsonObject, src: str) -> ir.Part:
-    if len(raw) == 2:
-        return ir.Text(raw["text"], src)
     return ir.Text(raw["text"], src, _unknown_fields(raw), cache=decode_cache(raw, src))
 
 

@@ -24,7 +24,7 @@ from formatbridge.formats.generate_content.tool_calls import (
     encode_result,
 )
 from formatbridge.formats.shared.held_fields import drop_field
-from formatbridge.formats.shared.parts import is_only_text, join_texts, set_unknown_severity
+from formatbridge.formats.shared.parts import join_texts, set_unknown_severity
 from formatbridge.formats.shared.reasoning_tokens import bound_to
 from formatbridge.formats.shared.turns import note_empty
 from formatbridge.formats.shared.unmodelled_fields import extend_extra, read_extra
@@ -99,9 +99,6 @@ def encode_instruction(message: ir.Message, instructions: list[JsonObject], cont
     """Append the texts of an instruction, which may hold nothing else."""
     # "Currently, text only" (vendor's reference, ``systemInstruction``).
     for part in message.parts:
-        if type(part) is ir.Text and is_only_text(part):
-            instructions += [{"text": part.text}] if part.text else []
-            continue
         if isinstance(part, ir.Media):
             losses.dropped(part, code="unsupported_media", severity="impossible")
             continue

@@ -81,9 +81,7 @@ def _is_base64(token: str, *, is_strict: bool) -> bool:
 def decode_reasoning(raw: JsonObject, src: str) -> ir.Reasoning:
     """Decode a text part with the flag ``thought``."""
     # {"text": "Let me see.", "thought": true}
-    part = ir.Reasoning(text=raw["text"], src=src)
-    if len(raw) > 2:  # more than ``text`` and ``thought``
-        part.extra = read_extra(raw, _TEXT)
+    part = ir.Reasoning(text=raw["text"], src=src, extra=read_extra(raw, _TEXT))
     if "thoughtSignature" in raw:
         part.signature = decode_signature(raw, src)
     return part

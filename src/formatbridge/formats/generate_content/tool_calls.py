@@ -15,7 +15,7 @@ from formatbridge.formats.generate_content.content import decode_response_part, 
 from formatbridge.formats.generate_content.encode_context import EncodeContext
 from formatbridge.formats.generate_content.holds import drop_unheld
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature
-from formatbridge.formats.shared.parts import is_only_text, set_unknown_severity
+from formatbridge.formats.shared.parts import set_unknown_severity
 from formatbridge.formats.shared.reasoning_tokens import PLACEHOLDER
 from formatbridge.formats.shared.tool_arguments import encode_arguments_object, read_lossless_object, repeated_keys, wrap_text
 from formatbridge.formats.shared.unique_names import derive_call_id
@@ -36,8 +36,6 @@ def decode_call(raw: JsonObject, src: str, calls: ConversationCalls) -> ir.ToolC
     call_id = raw_id or calls.generate_id(src, call)
     calls.add(call_id, name or "")
     decoded = ir.ToolCall(call_id, name or "", arguments or {}, src)
-    if raw_id and name and arguments is not None and len(call) == 3 and len(raw) == 1:  # there are no other keys
-        return decoded
     if not raw_id:
         decoded.has_generated_id = True
     if "thoughtSignature" in raw:
@@ -102,19 +100,14 @@ def decode_result(raw: JsonObject, src: str, calls: ConversationCalls) -> ir.Too
     """Decode one function response. A result without a call gets a generated id and a loss on the whole node."""
     # {"functionResponse": {"id": "call_1", "name": "f", "response": {"output": "12 degrees"}}}
     result = raw["functionResponse"]
-    name, raw_id, response = result.get("name") or "", result.get("id"), result.get("response")
+    name, raw_id = result.get("name") or "", result.get("id")
     # Ids are optional in this format: a response without one belongs to the next open call of its name (fixture tools_without_ids).
     call_id, call_name = calls.match_result(raw_id, name)
-    # Most results have exactly these fields, so they need no search for unknown ones.
-    is_common = bool(len(raw) == 1 and len(result) == 3 and raw_id and name and response is not None)
-    if is_common and name == call_name and len(response) == 1 and type(output := response.get("output")) is str:
-        return ir.ToolResult(raw_id, [ir.Text(output, f"{src}/functionResponse/response/output")], src, name)
     decoded = ir.ToolResult(call_id or calls.generate_id(src, result), [], src, name or None)
     _decode_content(result, f"{src}/functionResponse", decoded)
     if "thoughtSignature" in raw:
         decoded.signature = decode_signature(raw, src)
-    if not is_common:
-        decoded.extra = merge_extra(decoded.extra, read_extra(raw, _RESULT_PART), read_extra(result, _RESULT, "functionResponse/"))
+    decoded.extra = merge_extra(decoded.extra, read_extra(raw, _RESULT_PART), read_extra(result, _RESULT, "functionResponse/"))
     if call_id is None:
         decoded.extra, decoded.has_generated_id = merge_extra({WHOLE_NODE: name}, decoded.extra), True
     elif name not in ("", call_name):
@@ -129,15 +122,10 @@ def encode_result(result: ir.ToolResult, pointer: str, context: EncodeContext, l
     # The name is required, so that of a result without a call is derived from its id.
     if name is None:
         name = losses.changed(result, "", _name_from_id(result.call_id), "orphan", severity="impossible")
-    first = result.content[0] if len(result.content) == 1 else None
-    media: list[JsonObject] | None = None
-    if type(first) is ir.Text and is_only_text(first):  # nothing to note
-        text = first.text
-    else:
-        texts, media = _encode_result_content(result.content, pointer, losses)
-        text = "\n".join(texts)
-        if len(texts) > 1:
-            losses.changed(result, "content", text, "flattened", severity="info")
+    texts, media = _encode_result_content(result.content, pointer, losses)
+    text = "\n".join(texts)
+    if len(texts) > 1:
+        losses.changed(result, "content", text, "flattened", severity="info")
     if result.has_generated_id or result.call_id in context.generated_ids:
         losses.added(f"{pointer}/functionResponse/id", result.call_id)
     body: JsonObject = {"id": result.call_id, "name": name, "response": _encode_response_object(text, bool(result.is_error))}

@@ -175,9 +175,6 @@ def encode_cache(mark: ir.CacheMark | None, losses: Ledger) -> JsonObject:
 
 
 def _decode_text(raw: JsonObject, src: str) -> ir.Part:
-    # Both fields are required, so there is no other.
-    if len(raw) == 2:
-        return ir.Text(raw["text"], src)
     citations = raw.get("citations")
     decoded = decode_citations(citations, f"{src}/citations") if citations else None
     return ir.Text(raw["text"], src, read_extra(raw, _TEXT), decoded, cache=decode_cache_control(raw, src))

@@ -57,7 +57,7 @@ def decode_message(raw: JsonObject, src: str) -> ir.Message:
     # An unknown block of the user may be the whole question, so its loss is ``impossible`` elsewhere.
     if role == "user" and type(content) is not str:
         set_unknown_severity(parts)
-    return ir.Message(role, parts, src, read_extra(raw, _MESSAGE) if len(raw) > 2 else None)
+    return ir.Message(role, parts, src, read_extra(raw, _MESSAGE))
 
 
 def encode_instruction(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
@@ -78,16 +78,12 @@ def decode_parts(content: list[JsonObject], src: str) -> list[ir.Part]:
     parts: list[ir.Part] = []
     has_call_tokens = False
     for index, raw in enumerate(content):
-        kind = raw.get("type")
-        if kind == "text" and len(raw) == 2:  # ``type`` and ``text``, which are required
-            parts.append(ir.Text(raw["text"], f"{src}/{index}"))
-            continue
         part = decode_block(raw, f"{src}/{index}")
         if type(part) is ir.Reasoning and carries_call_token(part):
             has_call_tokens = True
         parts.append(part)
         # A document of blocks is replaced by its text elsewhere, which would lose its images (fixture document_blocks).
-        if kind == "document":
+        if raw.get("type") == "document":
             parts += decode_inner_media(raw, f"{src}/{index}")
     return _bind_call_tokens(parts) if has_call_tokens else parts
 

@@ -23,8 +23,7 @@ _RESULT = frozenset({"type", "tool_use_id", "content", "is_error", "cache_contro
 def decode_call(raw: JsonObject, src: str) -> ir.ToolCall:
     """Decode a ``tool_use`` block."""
     call = ir.ToolCall(raw["id"], raw["name"], raw["input"], src)
-    if len(raw) > 4:  # four fields are required
-        call.cache, call.extra = decode_cache_control(raw, src), read_extra(raw, _CALL)
+    call.cache, call.extra = decode_cache_control(raw, src), read_extra(raw, _CALL)
     return call
 
 
@@ -67,8 +66,7 @@ def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
     """Decode a ``tool_result`` block."""
     content = raw.get("content")
     result = ir.ToolResult(raw["tool_use_id"], set_unknown_severity(decode_content(content, f"{src}/content")), src)
-    if len(raw) > 3 or content is None:  # two fields besides the content are required
-        result.is_error, result.cache, result.extra = raw.get("is_error"), decode_cache_control(raw, src), read_extra(raw, _RESULT)
+    result.is_error, result.cache, result.extra = raw.get("is_error"), decode_cache_control(raw, src), read_extra(raw, _RESULT)
     return result
 
 

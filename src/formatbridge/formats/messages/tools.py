@@ -107,15 +107,14 @@ def encode_tool(
 def decode_function(raw: JsonObject, src: str) -> ir.FunctionTool:
     """Decode a function that the caller runs."""
     tool = ir.FunctionTool(raw["name"], raw.get("description"), raw["input_schema"], raw.get("strict") or False, src)
-    if len(raw) > 3 or "description" not in raw:  # two fields besides the description are required
-        callers = raw.get("allowed_callers")
-        # Responses has the word ``programmatic`` for callers in code, without a version.
-        tool.callers = ["programmatic" if caller in _CODE_CALLERS else caller for caller in callers] if callers else None
-        tool.defer_loading, tool.cache, tool.extra = (
-            raw.get("defer_loading"),
-            decode_cache_control(raw, src),
-            read_extra(raw, _FUNCTION),
-        )
+    callers = raw.get("allowed_callers")
+    # Responses has the word ``programmatic`` for callers in code, without a version.
+    tool.callers = ["programmatic" if caller in _CODE_CALLERS else caller for caller in callers] if callers else None
+    tool.defer_loading, tool.cache, tool.extra = (
+        raw.get("defer_loading"),
+        decode_cache_control(raw, src),
+        read_extra(raw, _FUNCTION),
+    )
     return tool
 
 

@@ -24,7 +24,7 @@ from formatbridge.formats.shared.media import (
     read_file_data,
     write_data_url,
 )
-from formatbridge.formats.shared.parts import encode_opaque, is_only_text, is_read_by_openai, known_mime, put_in
+from formatbridge.formats.shared.parts import encode_opaque, encode_user_content, is_read_by_openai, known_mime, put_in
 from formatbridge.formats.shared.tool_arguments import encode_arguments_text
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
@@ -53,25 +53,13 @@ def decode_content(
         out.append(_text(content, src, item_id))
         return out
     for index, part in enumerate(content):
-        kind = part.get("type")
-        if kind == "output_text":  # nearly all parts of the model
-            out.append(_decode_output(part, f"{src}/{index}", item_id))
-        elif kind == "input_text" and len(part) == 2:  # type and text, which are required
-            out.append(_text(part["text"], f"{src}/{index}", item_id))
-        else:
-            out.append(decode_part(part, f"{src}/{index}", item_id))
+        out.append(decode_part(part, f"{src}/{index}", item_id))
     return out
 
 
 def encode_content(parts: list[ir.Part], losses: Ledger) -> str | list[JsonObject]:
     """Encode input content; a single text without other fields becomes a string."""
-    if len(parts) == 1 and type(parts[0]) is ir.Text and is_only_text(parts[0]):
-        return parts[0].text
-    content = [encoded for part in parts if (encoded := encode_part(part, losses)) is not None]
-    if len(parts) == len(content) == 1 and content[0].keys() == {"type", "text"}:
-        text: str = content[0]["text"]
-        return text
-    return content or ""
+    return encode_user_content(parts, encode_part, losses)
 
 
 def decode_part(raw: JsonObject, src: str, item_id: str | None = None) -> ir.Part:
@@ -87,7 +75,7 @@ def encode_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
     """Encode one part of the input; None if the target has no such part."""
     match part:
         case ir.Text():
-            return {"type": "input_text", "text": part.text} if is_only_text(part) else _encode_text(part, losses)
+            return _encode_text(part, losses)
         case ir.Media():
             return _encode_media(part, losses)
         case ir.Refusal():
@@ -144,9 +132,8 @@ def _text(text: str, src: str, item_id: str | None) -> ir.Text:
 
 def _decode_text(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
     part = _text(raw["text"], src, item_id)
-    if len(raw) > 2:  # type and text are required, so there are other fields
-        part.cache = decode_cache(raw, src)
-        part.extra = read_extra(raw, _with_cache_field(_TEXT, part.cache))
+    part.cache = decode_cache(raw, src)
+    part.extra = read_extra(raw, _with_cache_field(_TEXT, part.cache))
     return part
 
 

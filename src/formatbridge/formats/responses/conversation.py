@@ -46,16 +46,8 @@ def decode_message(raw: JsonObject, src: str) -> ir.Message:
     """Decode a message of a role other than ``assistant``."""
     # {"type": "message", "role": "user", "content": "Hello"}, or a list of parts as its content
     content, content_src = raw["content"], f"{src}/content"
-    parts: list[ir.Part]
-    if type(content) is str:
-        parts = [ir.Text(content, content_src)]
-    elif len(content) == 1 and len(content[0]) == 2 and content[0].get("type") == "input_text":  # a single text
-        parts = [ir.Text(content[0]["text"], f"{content_src}/0")]
-    else:
-        parts = set_unknown_severity(decode_content(content, content_src))
-    # Role and content are required: if the third key is the type, there are no other fields.
-    extra = None if len(raw) == 3 and "type" in raw else read_extra(raw, mark_last_part(parts, raw, src, _MESSAGE))
-    return ir.Message(raw["role"], parts, src, extra)
+    parts = set_unknown_severity(decode_content(content, content_src))
+    return ir.Message(raw["role"], parts, src, read_extra(raw, mark_last_part(parts, raw, src, _MESSAGE)))
 
 
 def encode_message(message: ir.Message, items: list[JsonObject], ids: ItemIds, losses: Ledger, options: Options) -> None:
@@ -94,14 +86,10 @@ def decode_item(raw: JsonObject, kind: str, src: str, parts: list[ir.Part]) -> J
     # {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "..."}], "encrypted_content": "gAAAA..."}
     first, unread = len(parts), None
     if kind == "message":
-        content = raw["content"]
-        if type(content) is str and len(raw) == 3 and "type" in raw:  # role and content are required
-            parts.append(ir.Text(content, f"{src}/content"))
-        else:
-            decode_content(content, f"{src}/content", raw.get("id"), parts)
-            # The status ``completed`` is a neutral value, so dropping it is not a loss.
-            known = _COMPLETED_MESSAGE if raw.get("status") == "completed" else _OUTPUT_MESSAGE
-            unread = None if known.issuperset(raw) else read_extra(raw, mark_last_part(parts[first:], raw, src, known), f"{src}/")
+        decode_content(raw["content"], f"{src}/content", raw.get("id"), parts)
+        # The status ``completed`` is a neutral value, so dropping it is not a loss.
+        known = _COMPLETED_MESSAGE if raw.get("status") == "completed" else _OUTPUT_MESSAGE
+        unread = read_extra(raw, mark_last_part(parts[first:], raw, src, known), f"{src}/")
     elif kind == "function_call":
         parts.append(decode_call(raw, src))
     else:

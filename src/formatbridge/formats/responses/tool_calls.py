@@ -35,12 +35,9 @@ def decode_call(raw: JsonObject, src: str) -> ir.ToolCall:
     call = ir.ToolCall(raw["call_id"], raw["name"], raw["arguments"], src)
     if not call.id:
         _generate_id(call, raw)
-    if len(raw) > 4:  # the type and the three fields above are required
-        call.item_id = raw.get("id")
-        # The status ``completed`` is a neutral value. A call with an id and a status has six fields if it has no others.
-        is_completed = raw.get("status") == "completed"
-        if not is_completed or call.item_id is None or len(raw) != 6:
-            call.namespace, call.extra = raw.get("namespace") or None, read_extra(raw, _COMPLETED_CALL if is_completed else _CALL)
+    call.item_id, call.namespace = raw.get("id"), raw.get("namespace") or None
+    # The status ``completed`` is a neutral value.
+    call.extra = read_extra(raw, _COMPLETED_CALL if raw.get("status") == "completed" else _CALL)
     return call
 
 
@@ -144,9 +141,8 @@ def decode_result(raw: JsonObject, src: str) -> ir.ToolResult:
     result = ir.ToolResult(call_id or f"call_{src.rpartition('/')[2]}", content, src)
     if raw["type"] == "custom_tool_call_output":
         result.kind = "custom"
-    if len(raw) > 3 or not call_id:  # type and output are required; with a call id, three fields are all
-        result.name, result.namespace = raw.get("name"), raw.get("namespace") or None
-        result.extra, result.has_generated_id = read_extra(raw, _RESULT), not call_id
+    result.name, result.namespace = raw.get("name"), raw.get("namespace") or None
+    result.extra, result.has_generated_id = read_extra(raw, _RESULT), not call_id
     # ``pair_results_without_ids`` finds the call later. Until then the mark reports the whole result as an orphan.
     if not call_id:
         result.extra = merge_extra({WHOLE_NODE: result.name or ""}, result.extra)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 
 from formatbridge import ir
 from formatbridge.formats.shared.media import bare_mime, guess_mime, sniff_mime
@@ -13,6 +13,17 @@ from formatbridge.report.ledger import Ledger
 def is_same_list(some: Sequence[object], others: Sequence[object]) -> bool:
     """Return whether two lists have the same objects: an adapted list without a change is no new one."""
     return len(some) == len(others) and all(one is other for one, other in zip(some, others, strict=True))
+
+
+def encode_user_content(
+    parts: Sequence[ir.Part], encode_part: Callable[[ir.Part, Ledger], JsonObject | None], losses: Ledger
+) -> str | list[JsonObject]:
+    """Encode the content of a user message, an instruction or a result for OpenAI. A single text without other fields becomes a string."""
+    content = [encoded for part in parts if (encoded := encode_part(part, losses)) is not None]
+    if len(parts) == len(content) == 1 and content[0].keys() == {"type", "text"}:
+        text: str = content[0]["text"]
+        return text
+    return content or ""
 
 
 def encode_transcript(part: ir.Media, losses: Ledger) -> ir.Text | None:
