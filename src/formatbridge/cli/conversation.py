@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import formatbridge as fb
+from formatbridge import ir
+from formatbridge.formats.registry import load
 from formatbridge.jsontext.types import JsonObject
 
 QUESTION = "What is the weather in Rome?"
@@ -55,19 +57,15 @@ class Call(NamedTuple):
 
 def calls_in(answer: JsonObject, format: fb.Format) -> list[Call]:
     """Return the tool calls of an answer in the format."""
-    match format:
-        case "chat_completions":
-            calls = answer["choices"][0]["message"].get("tool_calls") or ()
-            return [Call(call["id"], call["function"]["name"], json.loads(call["function"]["arguments"])) for call in calls]
-        case "messages":
-            return [Call(block["id"], block["name"], block["input"]) for block in answer["content"] if block["type"] == "tool_use"]
-        case "responses":
-            items = (item for item in answer["output"] if item["type"] == "function_call")
-            return [Call(item["call_id"], item["name"], json.loads(item["arguments"])) for item in items]
-        case "generate_content":
-            parts = answer["candidates"][0]["content"].get("parts") or ()
-            calls = (part["functionCall"] for part in parts if "functionCall" in part)
-            return [Call(call.get("id", ""), call["name"], call.get("args", {})) for call in calls]
+    parts = load(format).decode_response(answer).choices[0].parts
+    return [_call(part) for part in parts if isinstance(part, ir.ToolCall)]
+
+
+def _call(part: ir.ToolCall) -> Call:
+    arguments = part.arguments
+    return Call(
+        "" if part.has_generated_id else part.id, part.name, json.loads(arguments) if isinstance(arguments, str) else arguments
+    )
 
 
 def with_results(request: JsonObject, answer: JsonObject, calls: Sequence[Call], format: fb.Format) -> JsonObject:

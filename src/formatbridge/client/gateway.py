@@ -15,7 +15,7 @@ from formatbridge.client.connection_pool import ConnectionPool, checked_client
 from formatbridge.client.drivers import drive_async
 from formatbridge.client.flow import Attempt, CallSettings
 from formatbridge.client.gateway_exchange import GatewayExchange
-from formatbridge.client.gateway_memory import FORMAT, ResponseStore, Turn, checked_store
+from formatbridge.client.gateway_memory import ResponseStore, Turn, checked_store
 from formatbridge.client.profile import PROFILES, RELAY, RelayProfile, profile_of
 from formatbridge.client.response_stream import ResponseStream
 from formatbridge.client.sdk_requests import RejectedRequestError, SDKRequest, SDKRequestHandler, SDKResponse, failure, rejection
@@ -199,7 +199,12 @@ class Gateway:
         """Convert and send a request, and send its response."""
         source = request.format
         via, turn = self._endpoint_for(source), None
-        if self._memory is not None and source.name == FORMAT and request.allowed_method == "POST" and via is not source:
+        if (
+            self._memory is not None
+            and source.stored_answers is not None
+            and request.allowed_method == "POST"
+            and via is not source
+        ):
             turn = Turn(self._memory, request)
             request = await turn.resolve(request)
         exchange = GatewayExchange(self._pool, self._settings, self._handler)

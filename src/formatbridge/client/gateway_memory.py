@@ -1,7 +1,7 @@
 """The memory of a gateway: what ``previous_response_id`` and ``item_reference`` of a responses request refer to.
 
 Only an endpoint of the responses format keeps earlier answers. For any other endpoint the gateway stores them and sends the whole
-conversation. Source: OpenAI, "Conversation state".
+conversation. ``FormatSpec.stored_answers`` has the fields of the format.
 """
 
 from __future__ import annotations
@@ -21,12 +21,7 @@ from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject
 
 T = TypeVar("T")
-FORMAT = "responses"
-"""The format whose requests refer to earlier answers."""
 _MAX_CHAIN = 10_000
-_REFERENCE = "item_reference"
-_PREVIOUS = "previous_response_id"
-_STORED_STATUSES = ("completed", "incomplete")
 
 
 class ResponseStore(Protocol):
@@ -81,10 +76,15 @@ class InMemoryStore:
 
 
 class Turn:
-    """One request with the conversation that it continues; it stores the answer."""
+    """One request, of a format with stored answers, and the conversation that it continues; it stores the answer."""
 
     def __init__(self, store: ResponseStore, request: SDKRequest) -> None:
+        stored = request.format.stored_answers
+        assert stored is not None
         self._store = store
+        self._stored = stored
+        self._id_field = request.format.id_field
+        self._input_field, self._output_field = (request.format.content_fields[kind] for kind in ("request", "response"))
         self._scope = _scope(request.headers)
         self._previous: str | None = None
         self._input: list[Any] = []
@@ -98,29 +98,31 @@ class Turn:
             return request
         if not isinstance(body, dict):
             return request
-        self._input = _input_items(body.get("input"))
-        self._is_stored = body.get("store") is not False
-        has_references = any(isinstance(item, dict) and item.get("type") == _REFERENCE for item in self._input)
+        self._input = self._input_items(body.get(self._input_field))
+        self._is_stored = body.get(self._stored.flag) is not False
+        has_references = any(map(self._is_reference, self._input))
         if has_references:
             self._input = [await self._item(item) for item in self._input]
-        previous = body.get(_PREVIOUS)
+        field = self._stored.previous_field
+        previous = body.get(field)
         if isinstance(previous, str):
             self._previous = previous
-            body = {**body, "input": [*(await self._conversation(previous)), *self._input]}
-            del body[_PREVIOUS]
-            return replace(request, content=codec.dumps(body), replaced={_PREVIOUS: previous})
+            body = {**body, self._input_field: [*(await self._conversation(previous)), *self._input]}
+            del body[field]
+            return replace(request, content=codec.dumps(body), replaced={field: previous})
         if has_references:
-            return replace(request, content=codec.dumps({**body, "input": self._input}))
+            return replace(request, content=codec.dumps({**body, self._input_field: self._input}))
         return request
 
     async def save(self, answer: Converted) -> None:
         """Store a complete answer, once; an answer whose id is not from the endpoint is not unique and is not stored."""
-        id, output = answer.body.get("id"), answer.body.get("output")
-        is_complete = answer.body.get("status") in _STORED_STATUSES and not isinstance(answer, ConvertedError)
+        id, output = answer.body.get(self._id_field), answer.body.get(self._output_field)
+        field, statuses = self._stored.statuses
+        is_complete = answer.body.get(field) in statuses and not isinstance(answer, ConvertedError)
         if not self._is_stored or not is_complete or not isinstance(id, str) or not isinstance(output, list):
             return
         self._is_stored = False
-        if any(addition.path == "/id" for addition in answer.additions):
+        if any(addition.path == f"/{self._id_field}" for addition in answer.additions):
             return
         items = [*self._input, *output]
         await _result(self._store.put(self._key(id), {"previous": self._previous, "items": items}))
@@ -136,21 +138,30 @@ class Turn:
             turn = await self._get(previous)
             if turn is None or "items" not in turn or len(turns) >= _MAX_CHAIN:
                 message = f"Previous response with id {previous!r} not found."
-                raise RejectedRequestError(400, message, code="previous_response_not_found", param=_PREVIOUS)
+                raise RejectedRequestError(400, message, code=self._stored.codes[0], param=self._stored.previous_field)
             turns.append(turn["items"])
             previous = turn["previous"]
         return [item for items in reversed(turns) for item in items]
 
     async def _item(self, item: Any) -> Any:
-        """Return the item that an ``item_reference`` refers to; any other item unchanged."""
-        if not isinstance(item, dict) or item.get("type") != _REFERENCE:
+        """Return the item that a reference stands for; any other item unchanged."""
+        if not self._is_reference(item):
             return item
         place = await self._get(str(item.get("id")))
         turn = await self._get(place["response"]) if place is not None and "response" in place else None
         if place is None or turn is None:
             message = f"Item with id {str(item.get('id'))[:200]!r} not found."
-            raise RejectedRequestError(404, message, code="item_not_found", param="input")
+            raise RejectedRequestError(404, message, code=self._stored.codes[1], param=self._input_field)
         return turn["items"][place["index"]]
+
+    def _is_reference(self, item: Any) -> bool:
+        return isinstance(item, dict) and item.get("type") == self._stored.reference_type
+
+    def _input_items(self, raw: Any) -> list[Any]:
+        """Return the conversation of a request as a list; a text is a message of the user."""
+        if isinstance(raw, str):
+            return [self._stored.item_of_text(raw)]
+        return list(raw) if isinstance(raw, list) else []
 
     async def _get(self, id: str) -> JsonObject | None:
         with operator_code("memory"):
@@ -158,13 +169,6 @@ class Turn:
 
     def _key(self, id: str) -> str:
         return f"{self._scope}/{id}"
-
-
-def _input_items(raw: Any) -> list[Any]:
-    """Return the field ``input`` of a request as a list; a text is a message of the user."""
-    if isinstance(raw, str):
-        return [{"role": "user", "content": raw}]
-    return list(raw) if isinstance(raw, list) else []
 
 
 async def _result(value: T | Awaitable[T]) -> T:

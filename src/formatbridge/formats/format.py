@@ -298,6 +298,24 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StoredAnswers:
+    """How requests of a format refer to answers that its server stores, and which answers it stores."""
+
+    previous_field: str
+    """The field of a request with the id of the answer that it continues."""
+    reference_type: str
+    """The type of an item that stands for the stored item with its id."""
+    flag: str
+    """The field of a request that is false if its answer is not to be stored."""
+    statuses: tuple[str, frozenset[str]]
+    """The field of an answer with its status, and the values of those that are stored."""
+    item_of_text: Callable[[str], JsonObject]
+    """Return the item for a conversation that is one text."""
+    codes: tuple[str, str]
+    """The codes of the errors for an unknown answer and for an unknown item."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CountSpec:
     """The endpoint of a format that counts the input tokens of a request.
 
@@ -421,6 +439,8 @@ class FormatSpec:
     """Fields of a request to the list of tools without which servers reject them."""
     server_requests: ServerRequests = ServerRequests()
     """How a request gets the fields that one server reads; by default every server of the format reads the same ones."""
+    stored_answers: StoredAnswers | None = None
+    """How requests refer to stored answers; None: each request has the whole conversation."""
     reasoning_items: Mapping[str, str] = field(default_factory=dict)
     """Fields of a request with a list to the item that only a model that reasons accepts."""
     required_settings: frozenset[str] = frozenset()

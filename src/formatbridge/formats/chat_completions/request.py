@@ -28,7 +28,7 @@ from formatbridge.formats.chat_completions.tools import (
 from formatbridge.formats.shared.json_mode import note_json_instruction, with_json_instruction
 from formatbridge.formats.shared.settings import decode_flat_settings, forced_call_excludes_reasoning
 from formatbridge.formats.shared.tool_results import pair_results_without_ids, with_results_in_place
-from formatbridge.formats.shared.tool_selection import added_tools, note_moved
+from formatbridge.formats.shared.tool_selection import added_tools, forces_call, note_moved
 from formatbridge.formats.shared.tools import drop_choice
 from formatbridge.formats.shared.turns import note_no_turns, note_prefill, with_instructions_first
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
@@ -65,7 +65,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     tools = _all_tools(request, losses)
     if tools or request.tool_choice or "parallel_tool_calls" in request.settings:
         body |= _encode_tools(request, tools, losses)
-    if forced_call_excludes_reasoning(losses) and _is_forced(body.get("tool_choice")):
+    if forced_call_excludes_reasoning(losses) and "tool_choice" in body and forces_call(request):
         body |= encode_reasoning_off(request.reasoning, losses)
     elif request.reasoning:
         body |= encode_reasoning_config(request.reasoning, losses)
@@ -92,13 +92,6 @@ def _encode_conversation(request: ir.Request, losses: Ledger, options: Options) 
     if not encoded:
         note_no_turns(request, losses)
     return encoded
-
-
-def _is_forced(choice: str | JsonObject | None) -> bool:
-    """Return whether the model must call a tool with an encoded tool choice."""
-    if isinstance(choice, dict):
-        return choice.get("type") != "allowed_tools" or choice["allowed_tools"]["mode"] == "required"
-    return choice == "required"
 
 
 def _decode_nested_options(body: JsonObject, request: ir.Request) -> None:

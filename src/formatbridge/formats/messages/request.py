@@ -23,7 +23,7 @@ from formatbridge.formats.shared.settings import (
     forced_call_excludes_reasoning,
     is_reasoning_off,
 )
-from formatbridge.formats.shared.tool_selection import adds_tools
+from formatbridge.formats.shared.tool_selection import adds_tools, forces_call
 from formatbridge.formats.shared.tools import drop_choice
 from formatbridge.formats.shared.turns import leading_instructions, note_no_turns
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
@@ -78,14 +78,11 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     conversation = _encode_conversation(request, losses, options)
     settings, reasoning = request.settings, request.reasoning
     has_tools = bool(request.tools or request.tool_choice or "parallel_tool_calls" in settings)
-    tools = _encode_tools(request, conversation, losses) if has_tools else None
+    tools, is_forced = _encode_tools(request, conversation, losses) if has_tools else ({}, False)
     # "Thinking may not be enabled when tool_choice forces tool use" (mastra-ai/mastra#7507). The forced call stays: it decides the answer.
-    is_forced = tools is not None and tools.get("tool_choice", {}).get("type") in ("any", "tool")
     budget, rejects_thinking = _budget_of(reasoning, conversation["messages"], is_forced=is_forced)
     limit = encode_limit(request, _reserved_tokens(budget), losses, options)
-    body: JsonObject = {"model": model, "max_tokens": limit, **conversation}
-    if tools:
-        body |= tools
+    body: JsonObject = {"model": model, "max_tokens": limit, **conversation, **tools}
     if reasoning or request.output_format:
         body |= _encode_output(request, limit, rejects_thinking, losses)
     if is_forced and forced_call_excludes_reasoning(losses) and "thinking" not in body:
@@ -236,8 +233,11 @@ def _encode_system_prompt(messages: list[ir.Message], losses: Ledger) -> list[Js
     return blocks
 
 
-def _encode_tools(request: ir.Request, conversation: JsonObject, losses: Ledger) -> JsonObject:
-    """Encode the tools and the tool choice, which the server rejects without tools. Tools that system messages add count too."""
+def _encode_tools(request: ir.Request, conversation: JsonObject, losses: Ledger) -> tuple[JsonObject, bool]:
+    """Encode the tools and the tool choice, which the server rejects without tools. Also return whether the model must call a tool.
+
+    Tools that system messages add count too.
+    """
     body = encode_tools(request.tools, losses)
     tools: list[JsonObject] = body.get("tools", [])
     if adds_tools(request):
@@ -246,17 +246,16 @@ def _encode_tools(request: ir.Request, conversation: JsonObject, losses: Ledger)
         body["mcp_servers"] += conversation.get("mcp_servers", [])
     if not tools:
         drop_choice(request, losses)
-        return body
-    choice = _encode_choice(request, tools, losses)
-    return body | {"tool_choice": choice} if choice else body
-
-
-def _encode_choice(request: ir.Request, tools: list[JsonObject], losses: Ledger) -> JsonObject | None:
-    """Encode the tool choice, whose object also disables parallel tool calls."""
+        return body, False
     choice = encode_tool_choice(request.tool_choice, tools, losses) if request.tool_choice else None
-    parallel = request.settings.get("parallel_tool_calls")
-    if parallel is not False:
-        return choice
+    is_forced = choice is not None and forces_call(request)
+    if request.settings.get("parallel_tool_calls") is False:
+        choice = _without_parallel_calls(choice, request, losses)
+    return body | {"tool_choice": choice} if choice else body, is_forced
+
+
+def _without_parallel_calls(choice: JsonObject | None, request: ir.Request, losses: Ledger) -> JsonObject:
+    """Return a tool choice that also disables parallel tool calls."""
     # ``none`` has no such field (official SDK, ``ToolChoiceNoneParam``), and needs none.
     if choice and choice["type"] == "none":
         losses.dropped(request, "parallel_tool_calls", "excluded", severity="info")

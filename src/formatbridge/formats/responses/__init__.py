@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from formatbridge.formats.format import Endpoint, FormatSpec, ItemIdentity, SdkFacts, TelemetryFacts, ToolRules
+from formatbridge.formats.format import Endpoint, FormatSpec, ItemIdentity, SdkFacts, StoredAnswers, TelemetryFacts, ToolRules
 from formatbridge.formats.responses.batch import BATCH
 from formatbridge.formats.responses.counts import COUNT
 from formatbridge.formats.responses.errors import decode_error, encode_error, encode_sdk_error
@@ -57,6 +57,16 @@ _TOOL_RULES = ToolRules(
 )
 
 
+# Source: OpenAI, "Conversation state".
+_STORED_ANSWERS = StoredAnswers(
+    previous_field="previous_response_id",
+    reference_type="item_reference",
+    flag="store",
+    statuses=("status", frozenset({"completed", "incomplete"})),
+    item_of_text=lambda text: {"role": "user", "content": text},
+    codes=("previous_response_not_found", "item_not_found"),
+)
+
 RESPONSES = FormatSpec(
     name="responses",
     title="OpenAI Responses",
@@ -88,6 +98,7 @@ RESPONSES = FormatSpec(
     ),
     only_with_tools={"tool_choice": "tools", "parallel_tool_calls": "tools"},
     server_requests=SERVER_REQUESTS,
+    stored_answers=_STORED_ANSWERS,
     decode_response=decode_response,
     encode_response=encode_response,
     finish_reasons=FINISH,
