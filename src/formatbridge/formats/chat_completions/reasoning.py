@@ -20,6 +20,7 @@ from formatbridge.formats.chat_completions.reasoning_control import (
 )
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.reasoning_tokens import (
+    binding_of,
     decode_token,
     drop_empty,
     encode_token,
@@ -210,7 +211,7 @@ def _decode_details(raw: list[JsonObject], src: str, *, is_piece: bool) -> list[
     for part in parts:
         if _GENERATED_ID.fullmatch(part.id or ""):
             part.id = None
-            if part.signature and part.signature.issuer == _GOOGLE:
+            if part.signature and binding_of(part.signature) == "call":
                 part.signature.item_id = None
     return parts
 

@@ -12,6 +12,7 @@ from formatbridge import ir
 from formatbridge.formats.generate_content.holds import drop_unheld, drop_unheld_in_answer
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature, enum_name
 from formatbridge.formats.shared.held_fields import drop_field
+from formatbridge.formats.shared.parts import encode_outcome_text
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject
@@ -220,9 +221,7 @@ def _encode_outcome(part: ir.Hosted, losses: Ledger) -> JsonObject:
         if part.error:
             losses.dropped(part, "error")
         return {"outcome": "OUTCOME_OK", "output": part.output or ""}
-    if part.error is not None and part.output:
-        losses.dropped(part, "output")
-    return {"outcome": "OUTCOME_FAILED", "output": part.error if part.error is not None else part.output or ""}
+    return {"outcome": "OUTCOME_FAILED", "output": encode_outcome_text(part, losses)}
 
 
 def _decode_server_tool(raw: JsonObject, src: str) -> ir.Opaque:

@@ -17,7 +17,7 @@ from formatbridge import ir
 from formatbridge.formats.generate_content.holds import drop_unheld
 from formatbridge.formats.generate_content.reasoning import enum_name
 from formatbridge.formats.shared.held_fields import drop_field
-from formatbridge.formats.shared.schemas import MAX_NODES
+from formatbridge.formats.shared.schemas import MAX_NODES, note_enforced
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -271,8 +271,7 @@ def encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
     if format.type == "json_schema":
         if format.schema is not None:
             fields["responseJsonSchema"] = format.schema
-        if format.strict is False:
-            losses.changed(format, "strict", True)
+        note_enforced(format, losses)
     return fields
 
 

@@ -13,7 +13,7 @@ from formatbridge.formats.messages.content import decode_unknown, encode_cache
 from formatbridge.formats.messages.holds import drop_unheld, drop_unheld_in_answer
 from formatbridge.formats.shared.cache_marks import decode_cache_control
 from formatbridge.formats.shared.held_fields import drop_field
-from formatbridge.formats.shared.parts import encode_opaque
+from formatbridge.formats.shared.parts import encode_opaque, encode_outcome_text
 from formatbridge.formats.shared.tool_arguments import read_object
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.codec import dumps
@@ -383,9 +383,7 @@ def _decode_mcp_result(raw: JsonObject, src: str) -> ir.Part:
 
 
 def _encode_mcp_result(part: ir.Hosted, losses: Ledger) -> JsonObject:
-    if part.error is not None and part.output:  # the block holds only one of them
-        losses.dropped(part, "output")
-    text = part.error if part.error is not None else part.output
+    text = encode_outcome_text(part, losses)
     return {
         "type": "mcp_tool_result",
         "tool_use_id": part.id,

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from formatbridge import ir
 from formatbridge.formats.messages.holds import drop_unheld
 from formatbridge.formats.shared.json_mode import INSTRUCTION
-from formatbridge.formats.shared.schemas import MAX_NODES
+from formatbridge.formats.shared.schemas import MAX_NODES, note_enforced
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.pointers import escape, unescape
@@ -361,7 +361,6 @@ def encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
         losses.extras(format)
         return {}
     drop_unheld(format, losses)
-    if format.strict is False:
-        losses.changed(format, "strict", True)
+    note_enforced(format, losses)
     schema = encode_schema(format.schema, format, "schema", _SCHEMA_AT, losses)
     return {"format": {"type": "json_schema", "schema": schema}}

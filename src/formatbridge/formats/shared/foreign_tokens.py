@@ -7,7 +7,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats.format import FormatSpec
-from formatbridge.formats.shared.reasoning_tokens import has_item_id, is_verified, may_hold_tag
+from formatbridge.formats.shared.reasoning_tokens import binding_of, is_verified, may_hold_tag
 from formatbridge.jsontext.codec import checked
 from formatbridge.jsontext.pointers import unescape
 from formatbridge.jsontext.types import JsonObject
@@ -65,7 +65,7 @@ def without_foreign_tokens(
         if signature.issuer == format.name and (key is None or is_verified(signature, key)):
             owner, last = _steps_to(result, pointer)[-1]
             owner[last] = signature.token
-            if has_item_id(signature):
+            if binding_of(signature) == "item":
                 owner["id"] = signature.item_id
             continue
         has_lost = True

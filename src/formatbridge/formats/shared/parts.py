@@ -51,6 +51,15 @@ def encode_opaque(part: ir.Opaque | ir.Hosted, losses: Ledger) -> ir.Text | None
     return None
 
 
+def encode_outcome_text(part: ir.Hosted, losses: Ledger) -> str:
+    """Return the only text of the outcome of a server's tool call: its error, else its output. With an error, an output is lost."""
+    if part.error is None:
+        return part.output or ""
+    if part.output:
+        losses.dropped(part, "output")
+    return part.error
+
+
 def is_list_item(part: ir.Opaque) -> bool:
     """Return whether a part is an item of a conversation, such as ``/input/3``, and not a part in a message."""
     return part.src.count("/") == 2

@@ -139,9 +139,9 @@ def _with_item(signature: ir.Signature) -> str:
     return f"{signature.token}|{item}"
 
 
-def has_item_id(signature: ir.Signature) -> bool:
-    """Return whether the object that contains a token has the id to which the token is bound."""
-    return _BOUND_TO.get(signature.issuer) == "item" and signature.item_id is not None
+def binding_of(signature: ir.Signature) -> Literal["item", "call"] | None:
+    """Return whether ``item_id`` is the id of the item with the token, or that of a call; None if the token is not bound."""
+    return None if signature.item_id is None else _BOUND_TO.get(signature.issuer)
 
 
 def carries_call_token(part: ir.Part) -> bool:
@@ -177,7 +177,7 @@ def bound_to(part: ir.Part) -> str | None:
     """
     if type(part) is not ir.Reasoning or part.text or part.signature is None:
         return None
-    return part.signature.item_id if _BOUND_TO.get(part.signature.issuer) == "call" else None
+    return part.signature.item_id if binding_of(part.signature) == "call" else None
 
 
 def id_of(part: ir.Reasoning) -> str | None:

@@ -93,6 +93,12 @@ def encode_strict(node: ir.FunctionTool | ir.OutputFormat, holder: JsonObject, k
         holder["strict"] = losses.changed(node, "strict", False, "not_strict")
 
 
+def note_enforced(format: ir.OutputFormat, losses: Ledger) -> None:
+    """Note that a schema which the source's server need not follow is enforced, because the target's server enforces every schema."""
+    if format.strict is False:
+        losses.changed(format, "strict", True)
+
+
 def _close_objects(node: Any, closed_objects: list[JsonObject]) -> Any:
     """Return a schema whose objects without ``additionalProperties`` get false. These are added to ``closed_objects``."""
     if not isinstance(node, dict):
