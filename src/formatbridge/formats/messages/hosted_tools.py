@@ -132,6 +132,33 @@ def hosted_name(kind: str) -> str | None:
 # MCP servers: an entry in ``mcp_servers`` and a toolset in ``tools``.
 
 
+def _allowed_by_both(allowed: list[str] | None, enabled: list[str] | None, denied: list[str]) -> list[str] | None:
+    """Return the tools that neither ``tool_configuration`` nor the toolset forbids; None if neither has a list of allowed tools."""
+    if allowed is None:
+        return enabled
+    forbidden, permitted = set(denied), set(allowed if enabled is None else enabled)
+    return [name for name in dict.fromkeys(allowed) if name in permitted and name not in forbidden]
+
+
+def _decode_switches(
+    defaults: JsonObject, configs: JsonObject, pointer: str, unread: JsonObject
+) -> tuple[list[str] | None, list[str]]:
+    """Return the list of the only enabled tools, None if there is none, and the list of disabled tools.
+
+    Any other use of the switches is unread.
+    """
+    is_list = defaults.get("enabled") is False
+    names: list[str] = []
+    default_values = _SWITCHES | {key: value for key, value in defaults.items() if value is not None}
+    for name, config in configs.items():
+        changes = {key: value for key, value in (config or {}).items() if value != default_values.get(key)}
+        if changes.get("enabled") is is_list:
+            del changes["enabled"]
+            names.append(name)
+        unread |= read_extra(changes, frozenset(), f"{pointer}/{escape(name)}/") or {}
+    return (names, []) if is_list else (None, names)
+
+
 def decode_server(raw: JsonObject, index: int, toolset: JsonObject, toolset_src: str, unread: JsonObject) -> ir.McpServer:
     """Decode an entry of ``mcp_servers`` with its toolset. The older API has ``tool_configuration`` instead."""
     # Beta mcp-client-2025-04-04 has allowed tools in the server, mcp-client-2025-11-20 in a toolset (fixture tools_mcp_switched).
@@ -164,33 +191,6 @@ def decode_server(raw: JsonObject, index: int, toolset: JsonObject, toolset_src:
         second_src=toolset_src,
         extra=extra,
     )
-
-
-def _allowed_by_both(allowed: list[str] | None, enabled: list[str] | None, denied: list[str]) -> list[str] | None:
-    """Return the tools that neither ``tool_configuration`` nor the toolset forbids; None if neither has a list of allowed tools."""
-    if allowed is None:
-        return enabled
-    forbidden, permitted = set(denied), set(allowed if enabled is None else enabled)
-    return [name for name in dict.fromkeys(allowed) if name in permitted and name not in forbidden]
-
-
-def _decode_switches(
-    defaults: JsonObject, configs: JsonObject, pointer: str, unread: JsonObject
-) -> tuple[list[str] | None, list[str]]:
-    """Return the list of the only enabled tools, None if there is none, and the list of disabled tools.
-
-    Any other use of the switches is unread.
-    """
-    is_list = defaults.get("enabled") is False
-    names: list[str] = []
-    default_values = _SWITCHES | {key: value for key, value in defaults.items() if value is not None}
-    for name, config in configs.items():
-        changes = {key: value for key, value in (config or {}).items() if value != default_values.get(key)}
-        if changes.get("enabled") is is_list:
-            del changes["enabled"]
-            names.append(name)
-        unread |= read_extra(changes, frozenset(), f"{pointer}/{escape(name)}/") or {}
-    return (names, []) if is_list else (None, names)
 
 
 def encode_server(server: ir.McpServer, losses: Ledger) -> tuple[JsonObject, JsonObject] | None:

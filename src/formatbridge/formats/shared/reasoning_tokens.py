@@ -86,6 +86,29 @@ def decode_token(
     return ir.Signature(issuer=issuer, kind=kind, token=token, src=src, item_id=bound, received_in=received_in, received_key=key)
 
 
+def encode_token(
+    signature: ir.Signature, slot: ir.FormatName, *, kind: ir.SignatureKind | None = None, carries_tokens: bool = True
+) -> str:
+    """Encode a token for an answer of the format ``slot``, tagged if it needs a tag there. ``kind`` replaces the kind in the tag."""
+    if kind is None and not is_tagged(signature, slot, carries_tokens=carries_tokens):
+        return signature.token
+    return _tagged(signature, kind or signature.kind)
+
+
+def _tagged(signature: ir.Signature, kind: ir.SignatureKind) -> str:
+    """Return a token with its tag: with a new seal if it has a seal key, else with the seal of its source."""
+    if signature.seal_key is not None:
+        return f"{_TAG}{_piece_of(signature.issuer)}|{kind}.{_seal(signature.seal_key, kind)}|{_body_of(signature)}"
+    # Without a key, a seal cannot be created again. The one of the source is valid for the same token and kind.
+    if signature.tagged_text is not None and _seal_in(signature.tagged_text) and kind == signature.kind:
+        return signature.tagged_text
+    return f"{_TAG}{_piece_of(signature.issuer)}|{kind}|{_body_of(signature)}"
+
+
+def _body_of(signature: ir.Signature) -> str:
+    return _with_received_in(_with_item(signature), signature)
+
+
 def _split_received_in(text: str, issuer: ir.FormatName) -> tuple[str, ir.FormatName | None, str | None]:
     """Split a token from the format of the body in which it was received, if that is not its issuer, and from the key of its slot."""
     inner, _, last = text.rpartition("|")
@@ -190,29 +213,6 @@ def may_hold_tag(text: bytes | bytearray | str) -> bool:
     if isinstance(text, str):
         return _TAG in text or _TAG_IN_BYTES in text
     return _TAG.encode() in text or _TAG_IN_BYTES.encode() in text
-
-
-def encode_token(
-    signature: ir.Signature, slot: ir.FormatName, *, kind: ir.SignatureKind | None = None, carries_tokens: bool = True
-) -> str:
-    """Encode a token for an answer of the format ``slot``, tagged if it needs a tag there. ``kind`` replaces the kind in the tag."""
-    if kind is None and not is_tagged(signature, slot, carries_tokens=carries_tokens):
-        return signature.token
-    return _tagged(signature, kind or signature.kind)
-
-
-def _tagged(signature: ir.Signature, kind: ir.SignatureKind) -> str:
-    """Return a token with its tag: with a new seal if it has a seal key, else with the seal of its source."""
-    if signature.seal_key is not None:
-        return f"{_TAG}{_piece_of(signature.issuer)}|{kind}.{_seal(signature.seal_key, kind)}|{_body_of(signature)}"
-    # Without a key, a seal cannot be created again. The one of the source is valid for the same token and kind.
-    if signature.tagged_text is not None and _seal_in(signature.tagged_text) and kind == signature.kind:
-        return signature.tagged_text
-    return f"{_TAG}{_piece_of(signature.issuer)}|{kind}|{_body_of(signature)}"
-
-
-def _body_of(signature: ir.Signature) -> str:
-    return _with_received_in(_with_item(signature), signature)
 
 
 # Seals have two steps, so that the key that is stored with a token cannot seal another token.
