@@ -133,7 +133,7 @@ def _decode_text(raw: JsonObject, src: str) -> ir.Part:
     return ir.Text(raw["text"], src, _unknown_fields(raw), cache=decode_cache(raw, src))
 
 
-def _decode_responses_text(raw: JsonObject, src: str) -> ir.Part:
+def _decode_foreign_text(raw: JsonObject, src: str) -> ir.Part:
     """Decode a text with a type of Responses. The wire types do not check such a part, so its text may have any type."""
     text = raw.get("text")
     return ir.Text(text, src, read_extra(raw, _TYPE_AND_TEXT)) if isinstance(text, str) else _decode_unknown(raw, src)
@@ -388,8 +388,8 @@ class AudioJoiner:
 _DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {
     "text": _decode_text,
     # Some callers copy parts with the types of Responses (fixture text_borrowed).
-    "input_text": _decode_responses_text,
-    "output_text": _decode_responses_text,
+    "input_text": _decode_foreign_text,
+    "output_text": _decode_foreign_text,
     "image_url": _decode_image,
     "input_audio": _decode_audio,
     # No official type has videos. Source: the relay's specification, "Content part" (fixture video_url).

@@ -165,14 +165,14 @@ def encode_answer_reasoning(parts: list[ir.Part], losses: Ledger, options: Optio
             drop_unheld_in_answer(part, losses)
             if part.text:
                 texts.append(part.text)
-            token, format = _encode_carried_token(part.signature, losses, options)
+            token, format = _encode_detail_token(part.signature, losses, options)
             if part.text or token:
                 details += _encode_details(part, token, format, len(details))
                 has_details = has_details or token is not None or part.id is not None
             else:
                 drop_field(part, "id", losses)
         elif isinstance(part, ir.Text) or is_audio(part):
-            token, format = _encode_carried_token(part.signature, losses, options, kind="call")
+            token, format = _encode_detail_token(part.signature, losses, options, kind="call")
             if token is not None:
                 details.append({"type": "reasoning.encrypted", "data": token, "format": format, "index": len(details)})
                 has_details = True
@@ -281,7 +281,7 @@ def _decode_detail(detail: JsonObject, src: str) -> ir.Reasoning:
     )
 
 
-def _encode_carried_token(
+def _encode_detail_token(
     signature: ir.Signature | None, losses: Ledger, options: Options, kind: ir.SignatureKind | None = None
 ) -> tuple[str | None, str | None]:
     """Return the token of a detail in a response, and its ``format``. ``kind``: ``call`` if it belongs to the next part."""

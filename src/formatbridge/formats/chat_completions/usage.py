@@ -65,17 +65,17 @@ def _decode_details(usage: ir.Usage, prompt: JsonObject, completion: JsonObject,
     if usage.reasoning:
         count_reasoning_in(usage)
     if prompt and (prompt.get("audio_tokens") or not _COMMON_INPUT.issuperset(prompt)):
-        usage.input_modality = _decode_modality(prompt)
+        usage.input_modality = _decode_modalities(prompt)
         usage.extra = merge_extra(usage.extra, read_extra(prompt, _INPUT, f"{prompt_at}/"))
     if len(completion) > 1 or usage.reasoning is None:  # not only reasoning
         usage.accepted_prediction = completion.get("accepted_prediction_tokens")
         usage.rejected_prediction = completion.get("rejected_prediction_tokens")
     if completion and (completion.get("audio_tokens") or not _COMMON_OUTPUT.issuperset(completion)):
-        usage.output_modality = _decode_modality(completion)
+        usage.output_modality = _decode_modalities(completion)
         usage.extra = merge_extra(usage.extra, read_extra(completion, _OUTPUT, f"{completion_at}/"))
 
 
-def _decode_modality(details: JsonObject) -> dict[str, int] | None:
+def _decode_modalities(details: JsonObject) -> dict[str, int] | None:
     """Decode the counts by modality, without zeros."""
     return {_MODALITIES[name]: count for name, count in details.items() if name in _MODALITIES and count} or None
 
@@ -104,7 +104,7 @@ def _encode_prompt_details(usage: ir.Usage, losses: Ledger) -> JsonObject:
     if usage.cache_write is not None:
         details["cache_write_tokens"] = usage.cache_write
     if usage.input_modality:
-        details |= _encode_modality(usage, "input_modality", ("text", "audio", "image"), losses)
+        details |= _encode_modalities(usage, "input_modality", ("text", "audio", "image"), losses)
     return details
 
 
@@ -117,11 +117,11 @@ def _encode_completion_details(usage: ir.Usage, losses: Ledger) -> JsonObject:
     if usage.rejected_prediction is not None:
         details["rejected_prediction_tokens"] = usage.rejected_prediction
     if usage.output_modality:
-        details |= _encode_modality(usage, "output_modality", ("text", "audio"), losses)
+        details |= _encode_modalities(usage, "output_modality", ("text", "audio"), losses)
     return details
 
 
-def _encode_modality(usage: ir.Usage, field: str, modalities: tuple[str, ...], losses: Ledger) -> dict[str, int]:
+def _encode_modalities(usage: ir.Usage, field: str, modalities: tuple[str, ...], losses: Ledger) -> dict[str, int]:
     counts: dict[str, int] = getattr(usage, field)
     # The official types have text, audio and image tokens in the input, and text and audio tokens in the output.
     for modality, count in counts.items():

@@ -157,7 +157,7 @@ def encode_hosted(part: ir.Hosted, losses: Ledger, *, carries_tokens: bool) -> l
     if part.role == "result" or (
         part.role == "both" and (part.output is not None or part.error is not None or part.status == "failed")
     ):
-        encoded.append({"codeExecutionResult": {"id": part.id} | _encode_outcome(part, losses)})
+        encoded.append({"codeExecutionResult": {"id": part.id} | _encode_code_result(part, losses)})
     if encoded:
         encoded[0] |= encode_signature(part.signature, losses, carries_tokens=carries_tokens)
     return encoded
@@ -210,8 +210,8 @@ def _decode_code_result(raw: JsonObject, src: str, generated_id: str) -> ir.Host
     )
 
 
-def _encode_outcome(part: ir.Hosted, losses: Ledger) -> JsonObject:
-    """Encode the outcome of a code execution.
+def _encode_code_result(part: ir.Hosted, losses: Ledger) -> JsonObject:
+    """Encode the result of a code execution.
 
     There is one text. A successful execution loses its error output, and a failed one loses its standard output.
     """

@@ -137,7 +137,7 @@ def encode_answer(parts: list[ir.Part], losses: Ledger, options: Options) -> lis
             carried = encode_carried_token(part.signature, losses, options) if hosted else None
             blocks += [carried, *hosted] if carried else hosted
         else:
-            blocks += _encode_other(part, losses)
+            blocks += _encode_foreign(part, losses)
     return blocks
 
 
@@ -152,7 +152,7 @@ def _encode_text(part: ir.Text, offset: int, at: int, losses: Ledger, options: O
     return [*blocks, {"type": "text", "text": part.text}] if part.text else blocks
 
 
-def _encode_other(part: ir.Media | ir.Refusal | ir.ToolResult | ir.Opaque, losses: Ledger) -> list[JsonObject]:
+def _encode_foreign(part: ir.Media | ir.Refusal | ir.ToolResult | ir.Opaque, losses: Ledger) -> list[JsonObject]:
     """Encode a part as a ``text`` block if it has a text, else drop it."""
     match part:
         case ir.Refusal():

@@ -151,7 +151,7 @@ def _encode_assistant_parts(parts: list[ir.Part], items: list[JsonObject], ids: 
             if message_parts:
                 _encode_message_parts(message_parts, items, ids, losses)
                 message_parts = []
-            _encode_other(part, items, ids, losses, options)
+            _encode_other_part(part, items, ids, losses, options)
     if message_parts:
         _encode_message_parts(message_parts, items, ids, losses)
 
@@ -178,7 +178,7 @@ def _encode_message_parts(parts: list[ir.Text | ir.Refusal], items: list[JsonObj
     items.append({"type": "message", "id": item_id, "role": "assistant", "status": "completed", "content": content})
 
 
-def _encode_other(part: ir.Part, items: list[JsonObject], ids: ItemIds, losses: Ledger, options: Options) -> None:
+def _encode_other_part(part: ir.Part, items: list[JsonObject], ids: ItemIds, losses: Ledger, options: Options) -> None:
     item: JsonObject | None = None
     if isinstance(part, ir.ToolCall):
         ids.note_call(part, len(items))

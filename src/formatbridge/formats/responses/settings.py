@@ -65,7 +65,7 @@ def decode_nested_settings(body: JsonObject, settings: JsonObject) -> JsonObject
         settings["stream_options"] = options
     return merge_extra(
         read_extra(text, frozenset({"format", "verbosity"}), "text/"),
-        _decode_cache(body.get("prompt_cache_options"), settings),
+        _decode_cache_options(body.get("prompt_cache_options"), settings),
         _decode_include(body.get("include"), settings),
         _decode_compaction(body.get("context_management"), settings),
     )
@@ -84,7 +84,7 @@ def encode_settings(request: ir.Request, body: JsonObject, losses: Ledger) -> No
     if tier is not None:
         body |= _encode_tier(request, tier, losses)
     if limit == 0 or settings.get("prompt_cache_options"):
-        body |= _encode_cache(request, losses)
+        body |= _encode_cache_options(request, losses)
     # There is no flag: "Include logprobs with assistant messages" is a value of ``include`` (official SDK).
     if settings.get("logprobs"):
         body["include"] = [LOGPROBS]
@@ -119,7 +119,7 @@ def _decode_compaction(raw: list[JsonObject] | None, settings: JsonObject) -> Js
     return unread or None
 
 
-def _decode_cache(raw: JsonObject | None, settings: JsonObject) -> JsonObject | None:
+def _decode_cache_options(raw: JsonObject | None, settings: JsonObject) -> JsonObject | None:
     """Decode the cache options. In other formats, ``prewarm`` is a limit of 0 output tokens, unless the request has another limit."""
     if not raw:
         return None
@@ -132,7 +132,7 @@ def _decode_cache(raw: JsonObject | None, settings: JsonObject) -> JsonObject | 
     return read_extra(raw, frozenset({*_CACHE, "prewarm"}), "prompt_cache_options/")
 
 
-def _encode_cache(request: ir.Request, losses: Ledger) -> JsonObject:
+def _encode_cache_options(request: ir.Request, losses: Ledger) -> JsonObject:
     options = request.settings.get("prompt_cache_options") or {}
     encoded = {key: options[key] for key in ("mode", "ttl") if options.get(key) is not None}
     # The id of a response to compare with is valid at the server that stored that response.
