@@ -81,6 +81,10 @@ class FieldPaths:
     keywords: Mapping[str, str] = field(default_factory=dict)
     content: frozenset[str] = frozenset()
 
+    def __deepcopy__(self, memo: object) -> FieldPaths:
+        """Return the same table: it never changes, and a copy of a report would copy all of its rules."""
+        return self
+
 
 _DEFAULT = FieldPaths()
 
