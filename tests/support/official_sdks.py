@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import ssl
 from collections.abc import AsyncIterator, Iterator, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import pytest
@@ -43,10 +45,18 @@ def sdk(format: str, base_url: str, key: str, http_client: Any) -> Any:
                 base_url=base_url,
                 api_version="v1beta",
                 retry_options=genai.types.HttpRetryOptions(attempts=1),
+                client_args={"verify": _tls()},
+                async_client_args={"verify": _tls(), "ssl": _tls()},
                 **{slot: http_client},
             )
             client = genai.Client(api_key=key, http_options=options)
             return client.aio if is_async else client
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """Return the certificates for all clients of one SDK, which otherwise reads them three times for each client."""
+    return ssl.create_default_context()
 
 
 def ask(format: str, client: Any, *, is_streaming: bool) -> SdkAnswer:
