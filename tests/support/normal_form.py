@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Any
 
 from formatbridge import ir
@@ -91,14 +92,24 @@ def _without(value: Any, gone: frozenset[str]) -> Any:
 
 def _form(value: Any) -> Any:
     """Convert a value to JSON values; a part has the name of its class."""
-    if is_dataclass(value) and not isinstance(value, type):
-        kind = type(value).__name__
-        not_compared = _NOT_COMPARED.get(kind, frozenset()) | _NOWHERE
-        form = {field.name: _form(getattr(value, field.name)) for field in fields(value) if field.name not in not_compared}
-        return {"is": kind} | _of_node(value, _without_empty(_without_neutral(form)))
+    kind: Any = type(value)
+    if kind is str or value is None or kind is bool or kind is int:
+        return value
+    if (names := _compared_fields(kind)) is not None:
+        form = {name: _form(getattr(value, name)) for name in names}
+        return {"is": kind.__name__} | _of_node(value, _without_empty(_without_neutral(form)))
     if isinstance(value, dict):
         return _without_neutral({key: _form(item) for key, item in value.items() if item is not None})
     return [_form(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+@cache
+def _compared_fields(kind: Any) -> list[str] | None:
+    """Return the names of the fields of a node that are compared; None if the class is that of another value."""
+    not_compared = _NOT_COMPARED.get(kind.__name__, frozenset()) | _NOWHERE
+    if not is_dataclass(kind):
+        return None
+    return [field.name for field in fields(kind) if field.name not in not_compared]
 
 
 def _of_node(node: Any, form: JsonObject) -> JsonObject:
@@ -166,7 +177,7 @@ def _json_of(value: Any) -> str:
 
 
 def _without_neutral(form: JsonObject) -> JsonObject:
-    neutral = [key for key, value in _NEUTRAL if form.get(key) == value]
+    neutral = [key for key, value in _NEUTRAL if key in form and form[key] == value]
     if form.get("modalities") == _NEUTRAL_MODALITIES:
         neutral.append("modalities")
     if "prompt_cache_options" in form:
