@@ -156,6 +156,8 @@ class DialectRules:
     """How an assistant message repeats its reasoning; None: as the format."""
     output_formats: frozenset[OutputFormat] = _ALL_OUTPUTS
     """The structured output formats of the server: ``json_schema``, ``json_object``."""
+    format_excludes_tools: bool = False
+    """Whether the server rejects an output format in a request with tools. Such a request keeps its tools."""
     accepts_generated_images: bool = True
     """Whether an assistant message may have images."""
     accepts_refusals: bool = True

@@ -32,9 +32,15 @@ _ON_REFUSALS = [
     (name, "chat_completions", "part_type", _REFUSAL)
     for name in ("deepseek", "huggingface", "llamacpp", "lmstudio", "ollama", "qwen", "zhipu")
 ]
+_JSON = {"response_format": {"type": "json_object"}}
+_SCHEMA = {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "object"}}}}
+
 REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     *_ON_REFUSALS,
     ("cerebras", "chat_completions", "service_tier", {"service_tier": "scale"}),
+    ("cerebras", "chat_completions", "format_with_tools", {**_TOOLS, **_SCHEMA}),
+    ("groq", "chat_completions", "format_with_tools", {**_TOOLS, **_JSON}),
+    ("groq", "chat_completions", "format_with_tools", {**_TOOLS, **_SCHEMA}),
     ("deepseek", "messages", "block", _block(type="search_result", source="s", title="t", content=[{"type": "text", "text": "x"}])),
     ("deepseek", "messages", "block", _block(type="container_upload", file_id="file_1")),
     ("mistral", "chat_completions", "order", {"messages": [_USER, _ANSWER, _SYSTEM, _USER]}),
@@ -51,6 +57,9 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
         "service_tier",
         {"service_tier": "flex", "frequency_penalty": 1, "parallel_tool_calls": False},
     ),
+    ("cerebras", "chat_completions", "format_with_tools", _SCHEMA),
+    ("groq", "chat_completions", "format_with_tools", _TOOLS),
+    ("groq", "chat_completions", "format_with_tools", _JSON),
     ("deepseek", "messages", "block", _block(type="image", source={"type": "url", "url": "https://example.com/a.png"})),
     ("mistral", "chat_completions", "order", {"messages": [_SYSTEM, _USER, _ANSWER, _USER]}),
     ("moonshot", "chat_completions", "forced_call", _NAMED | {"thinking": {"type": "disabled"}}),

@@ -75,6 +75,7 @@ def same_request_for_server(
                 losses.added(addition.path, addition.value, addition.why)
     if rounds:
         losses.withdraw(adapted)
+    losses.dialect = format_of_server.dialect
     if format_of_server.dialect is not None:
         adapted = format.server_requests.with_missing_messages(adapted, format_of_server.dialect, losses)
     _note_unmodelled(request, Ledger(original, format.field_paths), original, adapted, losses)
@@ -527,5 +528,11 @@ _OF_REASONING = frozenset({"reasoning_control", "reasoning_budget", "no_reasonin
 """Codes of losses of reasoning settings that only facts about a model cause."""
 _OF_MODEL = _OF_REASONING | {"refused_by_model", "refused_combination", "unsupported_by_model", "output_limit"}
 """Codes of losses that only facts about a model cause."""
-_OF_TARGET = _OF_MODEL | {"rejected_by_server", "ignored_by_server", "unsupported_by_server", "server_limit"}
+_OF_TARGET = _OF_MODEL | {
+    "rejected_by_server",
+    "ignored_by_server",
+    "unsupported_by_server",
+    "server_limit",
+    "rejected_combination",
+}
 """Codes of losses that only a dialect or facts about a model cause."""

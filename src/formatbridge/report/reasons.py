@@ -78,6 +78,7 @@ REASONS: Mapping[str, str] = {
     "ignored_by_server": "{server} ignores it",
     "unsupported_by_server": "{server} does not support it",
     "server_limit": "more than {server} accepts",
+    "rejected_combination": "{server} rejects it next to other fields",
     "not_portable": "depends on state of the source's server",
 }
 """Code of a loss to its reason, with ``SERVER`` for the name of a server."""

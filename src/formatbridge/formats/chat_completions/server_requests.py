@@ -378,6 +378,8 @@ class _ServerRequests(ServerRequests):
 
     def without_unread_values(self, body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
         body = _with_tier_of_server(body, request, rules, losses)
+        if rules.format_excludes_tools and body.get("tools"):  # only the default is left, which Cerebras rejects too
+            body = {key: value for key, value in body.items() if key != "response_format"}
         if rules.rejects_in_messages:
             messages = [
                 _without_unread_fields(each, f"/messages/{index}", rules, losses) for index, each in enumerate(body["messages"])

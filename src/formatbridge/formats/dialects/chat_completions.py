@@ -70,6 +70,7 @@ HOSTED: Mapping[str, DialectRules] = {
         accepts_allowed_tools=False,
         accepts_refusals=False,
         media=IMAGES,
+        format_excludes_tools=True,
         sources=sources_of_fields({
             "github.com/Cerebras/cerebras-cloud-sdk-python, types/chat/completion_create_params.py": (
                 "accepts_legacy_functions rejects.metadata rejects.audio accepts_allowed_tools "
@@ -84,6 +85,7 @@ HOSTED: Mapping[str, DialectRules] = {
             "Gitlawb/openclaude#740": "rejects.store",
             "inference-docs.cerebras.ai/resources/openai, Developer role": "accepts_developer_role",
             "QwenLM/qwen-code#11045, proxysoul/Empryo#209": "reasoning_history",
+            "BerriAI/litellm#31333": "format_excludes_tools",
         }),
     ),
     "deepseek": DialectRules(
@@ -158,6 +160,7 @@ HOSTED: Mapping[str, DialectRules] = {
         accepts_allowed_tools=False,
         accepts_refusals=False,
         media=IMAGES,
+        format_excludes_tools=True,
         tiers=frozenset({"auto", "on_demand", "flex", "performance"}),
         sources=sources_of_fields({
             "github.com/groq/groq-python src/groq/types/chat/completion_create_params.py": (
@@ -173,6 +176,7 @@ HOSTED: Mapping[str, DialectRules] = {
             ),
             "janhq/jan#8136": "rejects_in_messages.assistant.reasoning_content",
             "janhq/jan#8136, vercel/ai#8057": "reasoning_history",
+            "agno-agi/agno#1065, vercel/ai#10023": "format_excludes_tools",
         }),
     ),
     "huggingface": DialectRules(

@@ -16,7 +16,7 @@ from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.shared.media import known_text
 from formatbridge.formats.shared.parts import encode_opaque, is_list_item, is_same_list
 from formatbridge.formats.shared.settings import clamp
-from formatbridge.formats.shared.tool_selection import added_tools, note_moved, without_other_tools
+from formatbridge.formats.shared.tool_selection import added_tools, adds_tools, note_moved, without_other_tools
 from formatbridge.formats.shared.turns import leading_instructions, with_instructions_first
 from formatbridge.jsontext.types import JsonObject, JsonValue
 from formatbridge.report.ledger import Ledger
@@ -24,6 +24,7 @@ from formatbridge.report.loss_rules import LOSS_RULES, SETTING_RULES, rule_of_se
 from formatbridge.report.losses import SEVERITY_RANKS, Severity
 
 _REJECTED, _IGNORED, _UNSUPPORTED, _LIMIT = "rejected_by_server", "ignored_by_server", "unsupported_by_server", "server_limit"
+_COMBINATION = "rejected_combination"
 
 _CACHED_ALSO = frozenset({"FunctionTool.cache", "CustomTool.cache", "ToolResult.cache"})
 """Nodes whose cache marks servers read that accept ``cache_control``, besides those of parts."""
@@ -55,7 +56,8 @@ def adapt_to_server(request: ir.Request, spec: FormatSpec, losses: Ledger) -> ir
     if request.reasoning is not None and rules.reasoning_control == "none":
         losses.dropped(request.reasoning, code=_code_of("reasoning_effort", rules))
         request = replace(request, reasoning=None)
-    return _adapt_tool_choice(_adapt_tools(request, rules, losses), rules, losses)
+    request = _adapt_tool_choice(_adapt_tools(request, rules, losses), rules, losses)
+    return _with_tools_or_format(request, losses) if rules.format_excludes_tools else request
 
 
 def _code_of(field: str, rules: DialectRules) -> str:
@@ -158,6 +160,21 @@ def _adapt_output_format(request: ir.Request, rules: DialectRules, losses: Ledge
         losses.changed(format, "", {"type": "json_object"}, _UNSUPPORTED)
         return replace(request, output_format=ir.OutputFormat(type="json_object", src=format.src))
     return replace(request, output_format=replace(format, type="json_schema", name="json", schema=_ANY_OBJECT))
+
+
+def _with_tools_or_format(request: ir.Request, losses: Ledger) -> ir.Request:
+    """Leave out the output format of a request with tools; or its tools, if the model must not call one.
+
+    An agent with its tools can still work, so its requests must pass by default: this loss is not ``impossible``.
+    """
+    format, choice = request.output_format, request.tool_choice
+    if format is None or not (request.tools or adds_tools(request)):
+        return request
+    if format.type != "text" and choice is not None and choice.mode == "none" and not choice.always_allowed:
+        return _without_tools(request, "excluded", "info", losses)
+    if format.type != "text":
+        losses.dropped(format, code=_COMBINATION)
+    return replace(request, output_format=None)
 
 
 # Messages.

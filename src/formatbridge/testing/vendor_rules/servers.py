@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import formatbridge as fb
+from formatbridge.testing.vendor_rules import combination_checks as combinations
 from formatbridge.testing.vendor_rules import server_checks as checks
 from formatbridge.testing.vendor_rules.rule import Rule
 
@@ -199,6 +200,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     },
     "groq": {
         _CHAT: (
+            combinations.format_without_tools("agno-agi/agno#1065", "json mode cannot be combined with tool/function calling"),
             checks.part_types(_GROQ, "text", "image_url"),
             checks.tool_choices(_GROQ, "none", "auto", "required"),
             checks.service_tiers(_GROQ, "auto", "on_demand", "flex", "performance"),
@@ -254,6 +256,9 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     },
     "cerebras": {
         _CHAT: (
+            combinations.format_without_tools(
+                "BerriAI/litellm#31333", '"tools" is incompatible with "response_format"', code="wrong_api_format"
+            ),
             checks.part_types(_CEREBRAS, "text", "image_url", words=checks.cerebras_error),
             checks.tool_choices(_CEREBRAS, "none", "auto", "required", words=checks.cerebras_error),
             checks.no_fields(

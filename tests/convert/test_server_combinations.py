@@ -1,0 +1,88 @@
+"""Fields that a server rejects only together: the request keeps the more useful one, and the report has the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import formatbridge as fb
+
+_USER: dict[str, Any] = {"role": "user", "content": "Answer in JSON."}
+_OBJECT: dict[str, Any] = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
+_SCHEMA = {"type": "json_schema", "json_schema": {"name": "answer", "schema": _OBJECT}}
+_BOTH_SERVERS = pytest.mark.parametrize("server", ["cerebras", "groq"])
+
+
+def _function(name: str = "now", **fields: Any) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": name, "parameters": _OBJECT, **fields}}
+
+
+def _convert(body: dict[str, Any], server: str, source: fb.Format = "chat_completions") -> fb.ConvertedRequest:
+    body = {"model": "m", "input" if source == "responses" else "messages": [_USER], **body}
+    return fb.convert_request(body, source=source, target=fb.Target("chat_completions", dialect=server))
+
+
+def _losses(converted: fb.ConvertedRequest) -> list[tuple[str, str, str]]:
+    return [(loss.path, loss.code, loss.severity) for loss in converted.losses]
+
+
+@_BOTH_SERVERS
+@pytest.mark.parametrize("format", [{"type": "json_object"}, _SCHEMA], ids=["mode", "schema"])
+def test_a_request_with_tools_loses_its_output_format(server: str, format: dict[str, Any]) -> None:
+    """An agent without its tools could do nothing."""
+    body = {"tools": [_function()], "response_format": format}
+
+    converted = _convert(body, server)
+
+    assert (converted.body["tools"], "response_format" in converted.body) == (body["tools"], False)
+    assert _losses(converted) == [("/response_format", "rejected_combination", "lossy")]
+
+
+@_BOTH_SERVERS
+def test_a_request_of_another_format_with_tools_loses_its_output_format(server: str) -> None:
+    """The loss points to the format of the source."""
+    tool = {"type": "function", "name": "now", "parameters": _OBJECT, "strict": False}
+    body = {"tools": [tool], "text": {"format": {"type": "json_object"}, "verbosity": "low"}}
+
+    converted = _convert(body, server, "responses")
+
+    assert (len(converted.body["tools"]), "response_format" in converted.body) == (1, False)
+    assert ("/text/format", "rejected_combination", "lossy") in _losses(converted)
+
+
+@_BOTH_SERVERS
+def test_an_output_format_stays_if_the_model_must_not_call_a_tool(server: str) -> None:
+    """The tools have no effect then."""
+    body = {"tools": [_function()], "tool_choice": "none", "response_format": _SCHEMA}
+
+    converted = _convert(body, server)
+
+    assert converted.body == {"model": "m", "messages": [_USER], "response_format": _SCHEMA}
+    assert _losses(converted) == [("/tools/0", "excluded", "info")]
+
+
+@_BOTH_SERVERS
+@pytest.mark.parametrize("body", [{"response_format": _SCHEMA}, {"tools": [_function()]}], ids=["format", "tools"])
+def test_an_output_format_or_tools_alone_pass(server: str, body: dict[str, Any]) -> None:
+    """Only the combination is rejected."""
+    converted = _convert(body, server)
+
+    assert (converted.body, list(converted.losses)) == ({"model": "m", "messages": [_USER], **body}, [])
+
+
+@_BOTH_SERVERS
+def test_an_unknown_output_format_next_to_tools_is_a_loss_for_the_server(server: str) -> None:
+    """The server rejects every output format next to tools."""
+    converted = _convert({"tools": [_function()], "response_format": {"type": "grammar", "grammar": "x"}}, server)
+
+    assert "response_format" not in converted.body
+    assert _losses(converted) == [("/response_format", "unsupported_by_server", "lossy")]
+
+
+@_BOTH_SERVERS
+def test_a_text_format_next_to_tools_is_left_out_without_a_loss(server: str) -> None:
+    """It is the default, and Cerebras rejects even this one."""
+    converted = _convert({"tools": [_function()], "response_format": {"type": "text"}}, server)
+
+    assert ("response_format" in converted.body, list(converted.losses)) == (False, [])
