@@ -130,6 +130,8 @@ class DialectRules:
     """Whether the server, whose models reason by default, rejects a forced tool call with it. Such a request turns reasoning off."""
     accepts_strict: bool = True
     """Whether a function may have ``strict``."""
+    requires_uniform_strict: bool = False
+    """Whether the server rejects functions with ``strict`` next to other tools. No function has it then."""
     required_in_functions: frozenset[FunctionField] = frozenset()
     """Fields without which the server rejects a function of chat_completions."""
     most_tools: int | None = None

@@ -86,3 +86,43 @@ def test_a_text_format_next_to_tools_is_left_out_without_a_loss(server: str) -> 
     converted = _convert({"tools": [_function()], "response_format": {"type": "text"}}, server)
 
     assert ("response_format" in converted.body, list(converted.losses)) == (False, [])
+
+
+def test_mixed_strict_functions_lose_strict_for_cerebras() -> None:
+    """Its server rejects the request, and strict schemas for all functions may be impossible."""
+    tools = [_function("a", strict=True), _function("b"), _function("c", strict=False)]
+
+    converted = _convert({"tools": tools}, "cerebras")
+
+    assert converted.body["tools"] == [_function("a"), *tools[1:]]
+    assert _losses(converted) == [("/tools/0/function/strict", "rejected_combination", "lossy")]
+
+
+def test_mixed_strict_functions_of_another_format_lose_strict_for_cerebras() -> None:
+    """Also if only the target weakens one of them, because OpenAI's servers would reject its schema."""
+    optional = {"type": "object", "properties": {"x": {"type": "string"}}, "additionalProperties": False}
+    tools = [{"name": name, "input_schema": schema, "strict": True} for name, schema in (("a", _OBJECT), ("b", optional))]
+
+    converted = _convert({"max_tokens": 9, "tools": tools}, "cerebras", "messages")
+
+    assert [tool["function"].get("strict", False) for tool in converted.body["tools"]] == [False, False]
+    assert _losses(converted) == [("/tools/1/strict", "not_strict", "lossy"), ("/tools/0/strict", "rejected_combination", "lossy")]
+
+
+def test_a_strict_function_with_an_illegal_schema_loses_strict_with_the_others() -> None:
+    """A body of the same format keeps such a schema, so that the tools would still be mixed."""
+    loose = _function("a", strict=True, parameters={"type": "object", "properties": {"x": {"type": "string"}}})
+
+    converted = _convert({"tools": [loose, _function("b", strict=True)]}, "cerebras")
+
+    assert [tool["function"].get("strict", False) for tool in converted.body["tools"]] == [False, False]
+    assert {path for path, _, _ in _losses(converted)} == {"/tools/0/function/strict", "/tools/1/function/strict"}
+
+
+def test_uniform_strict_functions_pass_to_cerebras() -> None:
+    """Only a mixture is rejected."""
+    body = {"tools": [_function("a", strict=True), _function("b", strict=True)]}
+
+    converted = _convert(body, "cerebras")
+
+    assert (converted.body["tools"], list(converted.losses)) == (body["tools"], [])

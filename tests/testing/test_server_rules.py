@@ -32,6 +32,14 @@ _ON_REFUSALS = [
     (name, "chat_completions", "part_type", _REFUSAL)
     for name in ("deepseek", "huggingface", "llamacpp", "lmstudio", "ollama", "qwen", "zhipu")
 ]
+_STRICT = {
+    "type": "function",
+    "function": {
+        "name": "later",
+        "strict": True,
+        "parameters": {"type": "object", "properties": {}, "required": [], "additionalProperties": False},
+    },
+}
 _JSON = {"response_format": {"type": "json_object"}}
 _SCHEMA = {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "object"}}}}
 
@@ -39,6 +47,7 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     *_ON_REFUSALS,
     ("cerebras", "chat_completions", "service_tier", {"service_tier": "scale"}),
     ("cerebras", "chat_completions", "format_with_tools", {**_TOOLS, **_SCHEMA}),
+    ("cerebras", "chat_completions", "mixed_strict", {"tools": [*_TOOLS["tools"], _STRICT]}),
     ("groq", "chat_completions", "format_with_tools", {**_TOOLS, **_JSON}),
     ("groq", "chat_completions", "format_with_tools", {**_TOOLS, **_SCHEMA}),
     ("deepseek", "messages", "block", _block(type="search_result", source="s", title="t", content=[{"type": "text", "text": "x"}])),
@@ -58,6 +67,8 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
         {"service_tier": "flex", "frequency_penalty": 1, "parallel_tool_calls": False},
     ),
     ("cerebras", "chat_completions", "format_with_tools", _SCHEMA),
+    ("cerebras", "chat_completions", "mixed_strict", {"tools": [_STRICT, _STRICT]}),
+    ("cerebras", "chat_completions", "mixed_strict", _TOOLS),
     ("groq", "chat_completions", "format_with_tools", _TOOLS),
     ("groq", "chat_completions", "format_with_tools", _JSON),
     ("deepseek", "messages", "block", _block(type="image", source={"type": "url", "url": "https://example.com/a.png"})),

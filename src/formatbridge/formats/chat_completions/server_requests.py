@@ -16,6 +16,7 @@ from formatbridge.formats.chat_completions.reasoning import LIST_FIELDS, REASONI
 from formatbridge.formats.chat_completions.reasoning_control import CONFIG_FIELDS, control_of, with_settings_of_server
 from formatbridge.formats.format import ServerRequests
 from formatbridge.formats.shared.settings import is_reasoning_off
+from formatbridge.formats.shared.tool_selection import added_tools
 from formatbridge.formats.shared.turns import note_prefill
 from formatbridge.jsontext.pointers import escape, objects_in
 from formatbridge.jsontext.types import JsonObject
@@ -329,6 +330,26 @@ def _words_for_server(body: JsonObject, encoded: JsonObject, rules: DialectRules
     return body
 
 
+def _with_uniform_strict(body: JsonObject, lost: Callable[[int, str], None]) -> JsonObject:
+    """Return a request without ``strict`` if only some of its tools have it. ``lost``: notes one, by the index and the name of its tool."""
+    tools = body.get("tools") or []
+    functions = [tool.get("function") or {} for tool in tools]
+    strict = [index for index, function in enumerate(functions) if function.get("strict")]
+    if len(strict) in (0, len(tools)):
+        return body
+    changed = [*tools]
+    for index in strict:
+        lost(index, functions[index]["name"])
+        changed[index] = tools[index] | {"function": {key: value for key, value in functions[index].items() if key != "strict"}}
+    return body | {"tools": changed}
+
+
+def _lost_strict(request: ir.Request, losses: Ledger) -> Callable[[int, str], None]:
+    """Return a function that notes the lost ``strict`` of a function of an encoded request."""
+    functions = {tool.name: tool for tool in (*request.tools, *added_tools(request)) if isinstance(tool, ir.FunctionTool)}
+    return lambda _, name: losses.dropped(functions[name], "strict", "rejected_combination")
+
+
 _LEGACY = frozenset({"functions", "function_call"})
 """Fields of a request with functions, from the time before tools."""
 
@@ -355,6 +376,8 @@ class _ServerRequests(ServerRequests):
             others = {key: value for key, value in body.items() if key != "top_logprobs"}
             body = others | {"logprobs": body.get("top_logprobs", 1) if body["logprobs"] else 0}
         body = _with_tier_of_server(body, request, rules, losses)
+        if rules.requires_uniform_strict:
+            body = _with_uniform_strict(body, _lost_strict(request, losses))
         if rules.reasoning_history is not None:
             body = _messages_for_server(body, rules, losses, _lost_by_encoder(request, losses))
             if not rules.accepts_empty_answers:  # without reasoning a message may only look empty
@@ -380,6 +403,10 @@ class _ServerRequests(ServerRequests):
         body = _with_tier_of_server(body, request, rules, losses)
         if rules.format_excludes_tools and body.get("tools"):  # only the default is left, which Cerebras rejects too
             body = {key: value for key, value in body.items() if key != "response_format"}
+        if rules.requires_uniform_strict:  # the encoder weakens a strict schema, which a caller of this format may send
+            body = _with_uniform_strict(
+                body, lambda index, _: losses.dropped_at(f"/tools/{index}/function/strict", "rejected_combination")
+            )
         if rules.rejects_in_messages:
             messages = [
                 _without_unread_fields(each, f"/messages/{index}", rules, losses) for index, each in enumerate(body["messages"])

@@ -71,6 +71,7 @@ HOSTED: Mapping[str, DialectRules] = {
         accepts_refusals=False,
         media=IMAGES,
         format_excludes_tools=True,
+        requires_uniform_strict=True,
         sources=sources_of_fields({
             "github.com/Cerebras/cerebras-cloud-sdk-python, types/chat/completion_create_params.py": (
                 "accepts_legacy_functions rejects.metadata rejects.audio accepts_allowed_tools "
@@ -86,6 +87,7 @@ HOSTED: Mapping[str, DialectRules] = {
             "inference-docs.cerebras.ai/resources/openai, Developer role": "accepts_developer_role",
             "QwenLM/qwen-code#11045, proxysoul/Empryo#209": "reasoning_history",
             "BerriAI/litellm#31333": "format_excludes_tools",
+            "RooCodeInc/Roo-Code#10334, mpfaffenberger/code_puppy#368": "requires_uniform_strict",
         }),
     ),
     "deepseek": DialectRules(

@@ -19,3 +19,13 @@ def format_without_tools(source: str, message: str, *, code: str | None = None) 
         return openai_failure(400, message, param="response_format", code=code) if is_refused else None
 
     return Rule("format_with_tools", "a `response_format` next to `tools`", source, check)
+
+
+def uniform_strict(source: str, message: str) -> Rule:
+    """Return a rule for servers that require the same ``strict`` in all functions. A missing one is false."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        flags = {bool((tool.get("function") or {}).get("strict")) for tool in body.get("tools") or ()}
+        return openai_failure(422, message, param="tools", code="wrong_api_format") if len(flags) > 1 else None
+
+    return Rule("mixed_strict", "functions with `strict` next to functions without it", source, check)

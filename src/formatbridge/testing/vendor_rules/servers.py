@@ -259,6 +259,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             combinations.format_without_tools(
                 "BerriAI/litellm#31333", '"tools" is incompatible with "response_format"', code="wrong_api_format"
             ),
+            combinations.uniform_strict("RooCodeInc/Roo-Code#10334", "Tools with mixed values for 'strict' are not allowed."),
             checks.part_types(_CEREBRAS, "text", "image_url", words=checks.cerebras_error),
             checks.tool_choices(_CEREBRAS, "none", "auto", "required", words=checks.cerebras_error),
             checks.no_fields(
