@@ -102,7 +102,8 @@ class DialectRules:
     requires_prefill_field: bool = False
     """Whether the server rejects a final assistant message without ``prefill_field``."""
     prefill_excludes_reasoning: bool = False
-    """Whether the server continues a final assistant message only without reasoning."""
+    """Whether the server continues a final assistant message only without reasoning. Without ``prefill_field`` it continues each one, so
+    that such a request turns reasoning off."""
     has_custom_tools: bool | None = None
     """Whether the server has custom tools, which take free text; None: as the format."""
     has_namespaces: bool | None = None

@@ -126,3 +126,42 @@ def test_uniform_strict_functions_pass_to_cerebras() -> None:
     converted = _convert(body, "cerebras")
 
     assert (converted.body["tools"], list(converted.losses)) == (body["tools"], [])
+
+
+_PREFILL = [_USER, {"role": "assistant", "content": "{"}]
+_OFF = {"enable_thinking": False}
+
+
+@pytest.mark.parametrize("setting", [{"reasoning_effort": "high"}, {"chat_template_kwargs": {"enable_thinking": True}}])
+def test_a_final_answer_for_llamacpp_turns_reasoning_off(setting: dict[str, Any]) -> None:
+    """Its server continues each final answer, and rejects one with reasoning."""
+    converted = _convert({"messages": _PREFILL, **setting}, "llamacpp")
+
+    assert (converted.body["messages"], converted.body["chat_template_kwargs"]) == (_PREFILL, _OFF)
+    assert "reasoning_effort" not in converted.body
+    assert [path.split("/")[1] for path, _, _ in _losses(converted)] == [*setting]
+
+
+def test_a_final_answer_of_another_format_turns_reasoning_off_for_llamacpp() -> None:
+    """Models reason by default there. The answer is continued as in the format of the source, so that this is no loss."""
+    converted = _convert({"max_tokens": 9, "messages": _PREFILL}, "llamacpp", "messages")
+
+    assert (converted.body["messages"], converted.body["chat_template_kwargs"]) == (_PREFILL, _OFF)
+    assert [addition.path for addition in converted.additions] == ["/chat_template_kwargs"]
+    assert list(converted.losses) == []
+
+
+def test_a_final_answer_without_reasoning_passes_to_llamacpp() -> None:
+    """The caller has turned reasoning off."""
+    body = {"messages": _PREFILL, "chat_template_kwargs": {"enable_thinking": False, "x": 1}}
+
+    converted = _convert(body, "llamacpp")
+
+    assert (converted.body, list(converted.losses)) == ({"model": "m", **body}, [])
+
+
+def test_reasoning_stays_on_for_llamacpp_after_a_question() -> None:
+    """Only a final answer excludes it."""
+    converted = _convert({"reasoning_effort": "high"}, "llamacpp")
+
+    assert converted.body["chat_template_kwargs"] == {"enable_thinking": True}

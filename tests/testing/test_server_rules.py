@@ -11,6 +11,7 @@ from formatbridge.testing.vendor_rules import Facts, broken_rules
 
 _USER = {"role": "user", "content": "hi"}
 _ANSWER = {"role": "assistant", "content": "Hello"}
+_PREFILL: dict[str, Any] = {"messages": [_USER, _ANSWER]}
 _SYSTEM = {"role": "system", "content": "Be brief."}
 _REFUSAL = {"messages": [_USER, {"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}, _USER]}
 _TEXT = {"messages": [_USER, {"role": "assistant", "content": [{"type": "text", "text": "No."}]}, _USER]}
@@ -52,6 +53,8 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("groq", "chat_completions", "format_with_tools", {**_TOOLS, **_SCHEMA}),
     ("deepseek", "messages", "block", _block(type="search_result", source="s", title="t", content=[{"type": "text", "text": "x"}])),
     ("deepseek", "messages", "block", _block(type="container_upload", file_id="file_1")),
+    ("llamacpp", "chat_completions", "prefill", _PREFILL),
+    ("llamacpp", "chat_completions", "prefill", _PREFILL | {"chat_template_kwargs": {"enable_thinking": True}}),
     ("mistral", "chat_completions", "order", {"messages": [_USER, _ANSWER, _SYSTEM, _USER]}),
     ("moonshot", "chat_completions", "forced_call", _NAMED),
     ("qwen", "chat_completions", "audio", _audio("UklGRgAAAABXQVZF")),
@@ -72,6 +75,8 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("groq", "chat_completions", "format_with_tools", _TOOLS),
     ("groq", "chat_completions", "format_with_tools", _JSON),
     ("deepseek", "messages", "block", _block(type="image", source={"type": "url", "url": "https://example.com/a.png"})),
+    ("llamacpp", "chat_completions", "prefill", _PREFILL | {"chat_template_kwargs": {"enable_thinking": False}}),
+    ("llamacpp", "chat_completions", "prefill", {"chat_template_kwargs": {"enable_thinking": True}}),
     ("mistral", "chat_completions", "order", {"messages": [_SYSTEM, _USER, _ANSWER, _USER]}),
     ("moonshot", "chat_completions", "forced_call", _NAMED | {"thinking": {"type": "disabled"}}),
     ("qwen", "chat_completions", "audio", _audio("data:audio/wav;base64,UklGRgAAAABXQVZF")),

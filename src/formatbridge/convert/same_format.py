@@ -345,9 +345,10 @@ class _Adaptation:
         return _without_fields(body, others)
 
     def _excluded_settings(self) -> list[Loss]:
-        """Return the losses of settings of reasoning which a forced tool call excludes on the server."""
+        """Return the losses of settings of reasoning which a forced tool call or a final answer excludes on the server."""
         rules = self._rules
-        if rules is None or not rules.forced_call_excludes_reasoning or not self._format_of_server.excludes_reasoning(self.request):
+        excludes = rules is not None and (rules.forced_call_excludes_reasoning or rules.prefill_excludes_reasoning)
+        if not excludes or not self._format_of_server.excludes_reasoning(self.request):
             return []
         return [loss for loss in self._noted.losses if loss.code == "excluded" and self._is_of_reasoning(loss)]
 

@@ -16,7 +16,9 @@ from formatbridge.dialect import Dialect, DialectRules
 from formatbridge.errors import ConfigurationError, UnknownFormatError
 from formatbridge.formats.format import FormatOrName, FormatSpec, Target
 from formatbridge.formats.model_facts import ModelFacts
+from formatbridge.formats.shared.settings import continues_each_answer
 from formatbridge.formats.shared.tool_selection import forces_call
+from formatbridge.formats.shared.turns import ends_with_answer
 
 FORMATS: tuple[ir.Format, ...] = get_args(ir.Format)
 """The names of the built-in formats, in the order of all tables."""
@@ -175,6 +177,7 @@ def _with_rules(spec: FormatSpec, rules: DialectRules) -> FormatSpec:
     if rules.longest_tool_name is not None:
         tools = replace(tools, longest_name=rules.longest_tool_name)
     spec = replace(spec, excludes_reasoning=forces_call) if rules.forced_call_excludes_reasoning else spec
+    spec = replace(spec, excludes_reasoning=ends_with_answer) if continues_each_answer(rules) else spec
     return replace(spec, dialect=rules, tool_rules=tools)
 
 

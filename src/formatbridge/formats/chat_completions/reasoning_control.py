@@ -175,8 +175,8 @@ def encode_reasoning_control(config: ir.ReasoningConfig, losses: Ledger) -> Json
     return _fields(values | ({control.budget: budget} if is_on and budget else {}))
 
 
-def encode_reasoning_off(config: ir.ReasoningConfig | None, losses: Ledger) -> JsonObject:
-    """Turn reasoning off, because the server rejects it with a forced tool call."""
+def encode_reasoning_off(config: ir.ReasoningConfig | None, losses: Ledger, what: str) -> JsonObject:
+    """Turn reasoning off, because the server rejects it with something else: ``what``."""
     if config is not None and is_reasoning_off(config):
         return encode_reasoning_control(config, losses)
     if config is not None:
@@ -184,7 +184,7 @@ def encode_reasoning_off(config: ir.ReasoningConfig | None, losses: Ledger) -> J
         if config.mode is not None:
             losses.changed(config, "mode", "off", "excluded")
         drop_reasoning_settings(config, losses)
-    return add_reasoning_off(encode_reasoning_control(ir.ReasoningConfig(mode="off"), losses), losses)
+    return add_reasoning_off(encode_reasoning_control(ir.ReasoningConfig(mode="off"), losses), losses, what)
 
 
 def _word(pointer: str, mode: str) -> Any:

@@ -26,7 +26,7 @@ from formatbridge.formats.chat_completions.tools import (
     encode_tools,
 )
 from formatbridge.formats.shared.json_mode import note_json_instruction, with_json_instruction
-from formatbridge.formats.shared.settings import decode_flat_settings, forced_call_excludes_reasoning
+from formatbridge.formats.shared.settings import continues_each_answer, decode_flat_settings, forced_call_excludes_reasoning
 from formatbridge.formats.shared.tool_results import pair_results_without_ids, with_results_in_place
 from formatbridge.formats.shared.tool_selection import added_tools, forces_call, note_moved
 from formatbridge.formats.shared.tools import drop_choice
@@ -65,8 +65,9 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     tools = _all_tools(request, losses)
     if tools or request.tool_choice or "parallel_tool_calls" in request.settings:
         body |= _encode_tools(request, tools, losses)
-    if forced_call_excludes_reasoning(losses) and "tool_choice" in body and forces_call(request):
-        body |= encode_reasoning_off(request.reasoning, losses)
+    excludes = _what_excludes_reasoning(request, body, losses)
+    if excludes is not None:
+        body |= encode_reasoning_off(request.reasoning, losses, excludes)
     elif request.reasoning:
         body |= encode_reasoning_config(request.reasoning, losses)
     if request.output_format:
@@ -87,11 +88,21 @@ def _encode_conversation(request: ir.Request, losses: Ledger, options: Options) 
     if messages is not in_order:
         note_json_instruction(encoded, "/messages", losses)
     # Only Anthropic documents that a final assistant message is continued (official SDK of Anthropic, ``messages``: prefill).
-    if request.continues_last_turn and (losses.dialect is None or losses.dialect.prefill_field is None):
+    rules = losses.dialect
+    if request.continues_last_turn and not continues_each_answer(rules) and (rules is None or rules.prefill_field is None):
         note_prefill(request, losses)
     if not encoded:
         note_no_turns(request, losses)
     return encoded
+
+
+def _what_excludes_reasoning(request: ir.Request, body: JsonObject, losses: Ledger) -> str | None:
+    """Return what a request has that the server rejects with reasoning, in words; None: nothing."""
+    if forced_call_excludes_reasoning(losses) and "tool_choice" in body and forces_call(request):
+        return "a forced tool call"
+    last = body["messages"][-1] if body["messages"] else {}
+    is_answer = last.get("role") == "assistant" and not last.get("tool_calls")
+    return "a final assistant message" if is_answer and continues_each_answer(losses.dialect) else None
 
 
 def _decode_nested_options(body: JsonObject, request: ir.Request) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from formatbridge import ir
+from formatbridge.dialect import DialectRules
 from formatbridge.formats.shared.tables import FieldTable
 from formatbridge.formats.shared.unique_names import truncate_with_hash
 from formatbridge.jsontext.pointers import escape
@@ -182,10 +183,15 @@ def forced_call_excludes_reasoning(losses: Ledger) -> bool:
     return losses.dialect is not None and losses.dialect.forced_call_excludes_reasoning
 
 
-def add_reasoning_off(fields: JsonObject, losses: Ledger) -> JsonObject:
-    """Return fields that turn reasoning off for a forced tool call, and note that they are added."""
+def continues_each_answer(rules: DialectRules | None) -> bool:
+    """Return whether a server continues each final answer, and rejects one with reasoning."""
+    return rules is not None and rules.prefill_excludes_reasoning and rules.prefill_field is None
+
+
+def add_reasoning_off(fields: JsonObject, losses: Ledger, what: str = "a forced tool call") -> JsonObject:
+    """Return fields that turn reasoning off, and note that they are added. ``what``: what the server rejects with reasoning."""
     assert losses.dialect is not None
-    why = f"{losses.dialect.server} rejects a forced tool call with reasoning"
+    why = f"{losses.dialect.server} rejects {what} with reasoning"
     return {name: losses.added(f"/{name}", value, why) for name, value in fields.items()}
 
 

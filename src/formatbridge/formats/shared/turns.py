@@ -46,10 +46,16 @@ def note_prefill(request: ir.Request, losses: Ledger) -> None:
     """Note that the target does not continue a final turn of the model, as the source's server does (prefill)."""
     # Anthropic's server continues a final text of the model. Other servers answer it as a complete turn.
     last = request.messages[-1] if request.messages else None
-    if last is None or last.role != "assistant" or not last.parts:
-        return
-    if not any(isinstance(part, ir.ToolCall | ir.Hosted) for part in last.parts):
+    if last is not None and last.parts and ends_with_answer(request):
         losses.changed(last, "", _COMPLETE_TURN, "prefill")
+
+
+def ends_with_answer(request: ir.Request) -> bool:
+    """Return whether the last turn is an answer of the model without calls."""
+    last = request.messages[-1] if request.messages else None
+    if last is None or last.role != "assistant":
+        return False
+    return not any(isinstance(part, ir.ToolCall | ir.Hosted) for part in last.parts)
 
 
 def note_no_turns(request: ir.Request, losses: Ledger) -> None:

@@ -29,3 +29,16 @@ def uniform_strict(source: str, message: str) -> Rule:
         return openai_failure(422, message, param="tools", code="wrong_api_format") if len(flags) > 1 else None
 
     return Rule("mixed_strict", "functions with `strict` next to functions without it", source, check)
+
+
+def prefill_without_reasoning(source: str, message: str) -> Rule:
+    """Return a rule for servers that continue a final assistant message only if the template of the chat turns reasoning off."""
+
+    def check(body: JsonObject, facts: Facts) -> Failure | None:
+        last = body["messages"][-1] if body["messages"] else {}
+        flag = (body.get("chat_template_kwargs") or {}).get("enable_thinking")
+        reasons = facts.can_reason if flag is None else flag
+        is_answer = last.get("role") == "assistant" and not last.get("tool_calls")
+        return openai_failure(400, message) if is_answer and reasons else None
+
+    return Rule("prefill", "a final assistant message without `enable_thinking: false`", source, check)

@@ -477,6 +477,9 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     },
     "llamacpp": {
         _CHAT: (
+            combinations.prefill_without_reasoning(
+                "ggml-org/llama.cpp#20861", "Assistant response prefill is incompatible with enable_thinking."
+            ),
             checks.common_roles("abetlen/llama-cpp-python, llama_types.py", has_function_role=True),
             checks.tool_choices("abetlen/llama-cpp-python, llama_types.py", "none", "auto", "required"),
             checks.functions_only("ggml-org/llama.cpp, common/chat.cpp"),
