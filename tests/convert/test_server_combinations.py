@@ -165,3 +165,33 @@ def test_reasoning_stays_on_for_llamacpp_after_a_question() -> None:
     converted = _convert({"reasoning_effort": "high"}, "llamacpp")
 
     assert converted.body["chat_template_kwargs"] == {"enable_thinking": True}
+
+
+_LOGPROBS = {"logprobs": True, "top_logprobs": 2}
+
+
+def test_log_probabilities_are_left_out_of_a_stream_with_tools_for_llamacpp() -> None:
+    """Its server rejects them, and the tools are more useful."""
+    converted = _convert({"tools": [_function()], "stream": True, **_LOGPROBS}, "llamacpp")
+
+    assert converted.body.keys().isdisjoint(_LOGPROBS)
+    assert [(path, code) for path, code, _ in _losses(converted)] == [(f"/{name}", "rejected_combination") for name in _LOGPROBS]
+
+
+def test_log_probabilities_of_another_format_are_left_out_of_a_stream_with_tools_for_llamacpp() -> None:
+    """The loss points to the fields of the source."""
+    tool = {"type": "function", "name": "now", "parameters": _OBJECT, "strict": False}
+    body = {"tools": [tool], "stream": True, "include": ["message.output_text.logprobs"], "top_logprobs": 2}
+
+    converted = _convert(body, "llamacpp", "responses")
+
+    assert converted.body.keys().isdisjoint(_LOGPROBS)
+    assert "rejected_combination" in {code for _, code, _ in _losses(converted)}
+
+
+@pytest.mark.parametrize("body", [{"stream": True}, {"tools": [_function()]}], ids=["stream", "tools"])
+def test_log_probabilities_without_a_stream_or_tools_pass_to_llamacpp(body: dict[str, Any]) -> None:
+    """Only the combination is rejected."""
+    converted = _convert(body | _LOGPROBS, "llamacpp")
+
+    assert (converted.body, list(converted.losses)) == ({"model": "m", "messages": [_USER], **body, **_LOGPROBS}, [])

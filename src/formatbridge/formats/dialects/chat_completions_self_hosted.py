@@ -43,6 +43,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         accepts_allowed_tools=False,
         accepts_refusals=False,
         prefill_excludes_reasoning=True,
+        streamed_tools_exclude_logprobs=True,
         sources=sources_of_fields({
             "abetlen/llama-cpp-python llama_cpp/server/types.py, CreateChatCompletionRequest": "names",
             "abetlen/llama-cpp-python llama_cpp/llama_types.py, ChatCompletionRequestMessage": "accepts_developer_role",
@@ -52,6 +53,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
             "github.com/ggml-org/llama.cpp common/chat.cpp, common_chat_tools_parse_oaicompat": "has_custom_tools server_tools",
             "huggingface/pi-llama#2": "reasoning_control",
             "ggml-org/llama.cpp#17700": "media accepts_refusals",
+            "github.com/ggml-org/llama.cpp tools/server/server-common.cpp, oaicompat_chat_params_parse": "streamed_tools_exclude_logprobs",
             "ggml-org/llama.cpp#15404, #20861, #21889": "prefill_excludes_reasoning",
         }),
     ),

@@ -57,6 +57,8 @@ def adapt_to_server(request: ir.Request, spec: FormatSpec, losses: Ledger) -> ir
         losses.dropped(request.reasoning, code=_code_of("reasoning_effort", rules))
         request = replace(request, reasoning=None)
     request = _adapt_tool_choice(_adapt_tools(request, rules, losses), rules, losses)
+    if rules.streamed_tools_exclude_logprobs and request.stream and (request.tools or adds_tools(request)):
+        request = _without_logprobs(request, losses)
     return _with_tools_or_format(request, losses) if rules.format_excludes_tools else request
 
 
@@ -92,6 +94,15 @@ def _adapt_settings(request: ir.Request, spec: FormatSpec, rules: DialectRules, 
         if settings.get(name) is not None:
             settings[name] = clamp(request, name, settings[name], rules.ranges, losses)
     return replace(request, settings=settings) if settings != request.settings else request  # type: ignore[arg-type]  # the same keys
+
+
+def _without_logprobs(request: ir.Request, losses: Ledger) -> ir.Request:
+    """Leave out the settings of log probabilities of a request that asks for them."""
+    names = {"logprobs", "top_logprobs"} & request.settings.keys() if request.settings.get("logprobs") else set()
+    for name in sorted(names):
+        losses.dropped(request, name, _COMBINATION, severity=rule_of_setting(name).severity)
+    kept = {name: value for name, value in request.settings.items() if name not in names}
+    return replace(request, settings=kept) if names else request  # type: ignore[arg-type]  # the same keys
 
 
 def _field_of(name: str, value: object, spec: FormatSpec) -> str:

@@ -42,3 +42,13 @@ def prefill_without_reasoning(source: str, message: str) -> Rule:
         return openai_failure(400, message) if is_answer and reasons else None
 
     return Rule("prefill", "a final assistant message without `enable_thinking: false`", source, check)
+
+
+def logprobs_without_streamed_tools(source: str, message: str) -> Rule:
+    """Return a rule for servers that have no log probabilities in a stream with tools."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        is_refused = body.get("logprobs") and body.get("tools") and body.get("stream")
+        return openai_failure(400, message) if is_refused else None
+
+    return Rule("logprobs_with_tools", "`logprobs` in a stream with `tools`", source, check)

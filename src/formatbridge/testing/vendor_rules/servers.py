@@ -477,6 +477,9 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     },
     "llamacpp": {
         _CHAT: (
+            combinations.logprobs_without_streamed_tools(
+                "ggml-org/llama.cpp, tools/server/server-common.cpp", "logprobs is not supported with tools + stream"
+            ),
             combinations.prefill_without_reasoning(
                 "ggml-org/llama.cpp#20861", "Assistant response prefill is incompatible with enable_thinking."
             ),
