@@ -138,7 +138,9 @@ class DialectRules:
     most_tools: int | None = None
     """The number of tools that the server accepts; None: as the format."""
     most_stops: int | None = None
-    """The number of stop sequences that the server accepts; None: as the format."""
+    """The number of stop sequences that the server accepts, which may be more than the format has; None: as the format."""
+    limits_stops: bool = True
+    """Whether the server limits the number of stop sequences; otherwise it accepts any number."""
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """Settings to the smallest and the largest number that the server accepts, such as ``temperature``; another becomes the nearest."""
     requires_letter_first: bool = False

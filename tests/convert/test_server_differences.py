@@ -274,3 +274,29 @@ def test_a_server_of_messages_without_an_effort_gets_none() -> None:
 
     assert "output_config" not in converted.body
     assert [loss.path for loss in converted.losses] == ["/output_config/effort"]
+
+
+_STOPS = [chr(ord("A") + number) for number in range(20)]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "most"),
+    [("deepseek", 16), ("llamacpp", 20), ("ollama", 20), ("sglang", 20), ("vllm", 20), ("groq", 4), ("zhipu", 1)],
+)
+def test_stop_sequences_are_as_many_as_the_server_accepts(dialect: str, most: int) -> None:
+    """The limit of OpenAI's server is no limit of others."""
+    converted = _convert({"max_tokens": 9, "messages": [_USER], "stop_sequences": _STOPS}, "messages", "chat_completions", dialect)
+
+    assert converted.body["stop"] == _STOPS[:most]
+    assert [(loss.path, loss.after) for loss in converted.losses] == ([] if most == 20 else [("/stop_sequences", _STOPS[:most])])
+
+
+@pytest.mark.parametrize(("dialect", "most"), [("deepseek", 16), ("vllm", 20), ("zhipu", 1)])
+def test_stop_sequences_of_the_same_format_are_as_many_as_the_server_accepts(dialect: str, most: int) -> None:
+    """A caller who writes for the server gets the request unchanged up to its limit."""
+    for count in (3, 5, 20):
+        body = {"messages": [_USER], "stop": _STOPS[:count]}
+        converted = _convert(body, "chat_completions", "chat_completions", dialect)
+
+        assert converted.body["stop"] == body["stop"][:most]
+        assert [loss.code for loss in converted.losses] == (["server_limit"] if count > most else [])

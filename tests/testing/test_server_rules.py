@@ -51,6 +51,7 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("cerebras", "chat_completions", "mixed_strict", {"tools": [*_TOOLS["tools"], _STRICT]}),
     ("groq", "chat_completions", "format_with_tools", {**_TOOLS, **_JSON}),
     ("groq", "chat_completions", "format_with_tools", {**_TOOLS, **_SCHEMA}),
+    ("deepseek", "chat_completions", "most", {"stop": [str(number) for number in range(17)]}),
     ("deepseek", "messages", "block", _block(type="search_result", source="s", title="t", content=[{"type": "text", "text": "x"}])),
     ("deepseek", "messages", "block", _block(type="container_upload", file_id="file_1")),
     ("llamacpp", "chat_completions", "logprobs_with_tools", {**_TOOLS, "logprobs": True, "stream": True}),
@@ -75,6 +76,11 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("cerebras", "chat_completions", "mixed_strict", _TOOLS),
     ("groq", "chat_completions", "format_with_tools", _TOOLS),
     ("groq", "chat_completions", "format_with_tools", _JSON),
+    ("deepseek", "chat_completions", "most", {"stop": [str(number) for number in range(16)]}),
+    *(
+        (name, "chat_completions", "stop_count", {"stop": [*"ABCDE"]})
+        for name in ("deepseek", "llamacpp", "ollama", "sglang", "vllm")
+    ),
     ("deepseek", "messages", "block", _block(type="image", source={"type": "url", "url": "https://example.com/a.png"})),
     ("llamacpp", "chat_completions", "logprobs_with_tools", {**_TOOLS, "logprobs": True}),
     ("llamacpp", "chat_completions", "logprobs_with_tools", {**_TOOLS, "logprobs": False, "stream": True}),

@@ -117,7 +117,7 @@ def encode_settings(request: ir.Request, body: JsonObject, losses: Ledger) -> No
         return
     stop = settings.get("stop")
     if stop:
-        body["stop"] = stop if len(stop) <= _MOST_STOPS else losses.changed(request, "stop", stop[:_MOST_STOPS], "too_many")
+        body["stop"] = _with_stops_of_server(request, stop, losses)
     tier = settings.get("tier")
     if tier is not None:
         body |= _encode_tier(request, tier, losses)
@@ -126,6 +126,15 @@ def encode_settings(request: ir.Request, body: JsonObject, losses: Ledger) -> No
         body |= _encode_cache_options(request, cache, losses)
     if "stream_options" in settings:
         _note_stream_options(request, settings["stream_options"], losses)
+
+
+def _with_stops_of_server(request: ir.Request, stop: list[str], losses: Ledger) -> list[str]:
+    """Return the stop sequences that the server accepts. Those beyond the limit of a dialect have been left out before."""
+    rules = losses.dialect
+    if len(stop) <= _MOST_STOPS or (rules is not None and (rules.most_stops is not None or not rules.limits_stops)):
+        return stop
+    losses.changed(request, "stop", stop[:_MOST_STOPS], "too_many")
+    return stop[:_MOST_STOPS]
 
 
 def _encode_storage(request: ir.Request, body: JsonObject, losses: Ledger) -> None:

@@ -109,6 +109,7 @@ HOSTED: Mapping[str, DialectRules] = {
         accepts_refusals=False,
         efforts=frozenset({"none", "low", "high", "max"}),
         replaced_efforts={"medium": "high", "xhigh": "high"},
+        most_stops=16,
         output_formats=frozenset({"json_object"}),
         sources=sources_of_fields({
             "api-docs.deepseek.com/api/create-chat-completion, messages": "accepts_legacy_functions",
@@ -121,6 +122,7 @@ HOSTED: Mapping[str, DialectRules] = {
             "api-docs.deepseek.com/guides/thinking_mode, Tool Calls; anomalyco/opencode#24722": "reasoning_history",
             "api-docs.deepseek.com/guides/vision": "media accepts_refusals",
             "llm-exe/llm-exe#662": "output_formats",
+            "api-docs.deepseek.com/api/create-chat-completion, stop": "most_stops",
         }),
     ),
     "fireworks": DialectRules(

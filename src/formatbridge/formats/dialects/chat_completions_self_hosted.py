@@ -44,6 +44,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         accepts_refusals=False,
         prefill_excludes_reasoning=True,
         streamed_tools_exclude_logprobs=True,
+        limits_stops=False,
         sources=sources_of_fields({
             "abetlen/llama-cpp-python llama_cpp/server/types.py, CreateChatCompletionRequest": "names",
             "abetlen/llama-cpp-python llama_cpp/llama_types.py, ChatCompletionRequestMessage": "accepts_developer_role",
@@ -53,7 +54,9 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
             "github.com/ggml-org/llama.cpp common/chat.cpp, common_chat_tools_parse_oaicompat": "has_custom_tools server_tools",
             "huggingface/pi-llama#2": "reasoning_control",
             "ggml-org/llama.cpp#17700": "media accepts_refusals",
-            "github.com/ggml-org/llama.cpp tools/server/server-common.cpp, oaicompat_chat_params_parse": "streamed_tools_exclude_logprobs",
+            "github.com/ggml-org/llama.cpp tools/server/server-common.cpp, oaicompat_chat_params_parse": (
+                "streamed_tools_exclude_logprobs limits_stops"
+            ),
             "ggml-org/llama.cpp#15404, #20861, #21889": "prefill_excludes_reasoning",
         }),
     ),
@@ -90,9 +93,13 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         reasoning_history="reasoning",
         media=frozenset({"image_data"}),
         accepts_refusals=False,
+        limits_stops=False,
         sources=sources_of_fields({
             WHY_NO_CACHE_MARKS: "cache_marks",
-            _OLLAMA: "names ignores.web_search_options has_custom_tools server_tools efforts reasoning_history media accepts_refusals",
+            _OLLAMA: (
+                "limits_stops names ignores.web_search_options has_custom_tools server_tools efforts reasoning_history media "
+                "accepts_refusals"
+            ),
             "docs.ollama.com/api/openai-compatibility, Supported request fields": "ignores",
         }),
     ),
@@ -110,6 +117,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         media=frozenset({"image_url", "image_data", "video_url", "video_data", "audio_url", "audio_data"}),
         accepts_refusals=False,
         accepts_nulls=False,
+        limits_stops=False,
         efforts=frozenset({"none", "minimal", "low", "medium", "high", "xhigh", "max"}),
         sources=sources_of_fields({
             WHY_NO_CACHE_MARKS: "cache_marks",
@@ -119,7 +127,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
             ),
             _SGLANG: (
                 "accepts_legacy_functions ignores reads has_custom_tools server_tools "
-                "accepts_allowed_tools media accepts_refusals accepts_nulls efforts"
+                "accepts_allowed_tools media accepts_refusals accepts_nulls efforts limits_stops"
             ),
         }),
     ),
@@ -138,9 +146,10 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         reasoning_control="kwarg_or_effort",
         reasoning_history="reasoning",
         media=IMAGES_AND_VIDEOS | {"audio_url", "audio_data"},
+        limits_stops=False,
         sources=sources_of_fields({
             WHY_NO_CACHE_MARKS: "cache_marks",
-            _VLLM: "accepts_legacy_functions reads ignores has_custom_tools server_tools accepts_allowed_tools",
+            _VLLM: "limits_stops accepts_legacy_functions reads ignores has_custom_tools server_tools accepts_allowed_tools",
             "vllm-project/vllm#42407, ogx-ai/ogx#6069": "accepts_developer_role",
             "vllm-project/vllm#57774, langchain-ai/openwiki#63": "media",
             "vllm-project/vllm#38488": "reasoning_history",

@@ -76,6 +76,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     "deepseek": {
         _CHAT: (
             checks.no_fields("api-docs.deepseek.com/api/create-chat-completion", "web_search_options"),
+            checks.at_most("api-docs.deepseek.com/api/create-chat-completion", "stop", 16),
             checks.common_roles("earendil-works/pi#1048"),
             checks.response_formats("llm-exe/llm-exe#662", "text", "json_object"),
             checks.reasoning_required(
@@ -570,12 +571,17 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
 
 RULES_NOT_ENFORCED: Mapping[tuple[str | None, fb.FormatName], frozenset[str]] = {
     ("cerebras", "chat_completions"): frozenset({"metadata_not_stored"}),
+    ("deepseek", "chat_completions"): frozenset({"stop_count"}),
     ("fireworks", "chat_completions"): frozenset({"metadata_not_stored"}),
     ("huggingface", "chat_completions"): frozenset({"empty_list"}),
+    ("llamacpp", "chat_completions"): frozenset({"stop_count"}),
     ("mistral", "chat_completions"): frozenset({"metadata_not_stored", "empty_list"}),
+    ("ollama", "chat_completions"): frozenset({"stop_count"}),
+    ("sglang", "chat_completions"): frozenset({"stop_count"}),
     ("xai", "chat_completions"): frozenset({"metadata_not_stored"}),
     ("xai", "responses"): frozenset({"item_id"}),
     ("vertex", "generate_content"): frozenset({"labels", "combined_tools", "config_without_functions"}),
+    ("vllm", "chat_completions"): frozenset({"stop_count"}),
     ("vllm", "responses"): frozenset({"reasoning_not_stored"}),
 }
 """Rules of a format that the server of a dialect does not enforce."""
