@@ -300,3 +300,11 @@ def test_stop_sequences_of_the_same_format_are_as_many_as_the_server_accepts(dia
 
         assert converted.body["stop"] == body["stop"][:most]
         assert [loss.code for loss in converted.losses] == (["server_limit"] if count > most else [])
+
+
+@pytest.mark.parametrize(("source", "tier"), [("messages", "standard_only"), ("chat_completions", "default")])
+def test_the_standard_tier_has_the_word_of_mistral(source: fb.Format, tier: str) -> None:
+    """Without it the server may choose a tier."""
+    converted = _convert({"max_tokens": 9, "messages": [_USER], "service_tier": tier}, source, "chat_completions", "mistral")
+
+    assert (converted.body["service_tier"], list(converted.losses)) == ("standard_only", [])

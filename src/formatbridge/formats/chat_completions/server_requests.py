@@ -311,10 +311,17 @@ def _without_unread_fields(message: JsonObject, pointer: str, rules: DialectRule
 # Words and functions.
 
 
+_WORDS_FOR_TIERS = {"default": "standard_only"}
+"""Tiers to the words of other servers for them. Mistral's word is that of Anthropic for requests without priority."""
+
+
 def _with_tier_of_server(body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
-    """Return a request without a tier that the server does not have."""
+    """Return a request with the word of the server for its tier, or without a tier that the server does not have."""
     if rules.tiers is None or body.get("service_tier") in (None, *rules.tiers):
         return body
+    word = _WORDS_FOR_TIERS.get(body["service_tier"])
+    if word in rules.tiers:
+        return body | {"service_tier": word}
     if not rule_of_setting("tier").is_neutral(request.settings.get("tier")):
         losses.dropped(request, "tier", "unsupported_by_server", severity="info")
     return {key: value for key, value in body.items() if key != "service_tier"}
