@@ -45,8 +45,9 @@ NestedField = Literal[
     "tool_choice/disable_parallel_tool_use",
     "messages/*/content/*/is_error",
     "messages/*/content/*/citations",
+    "text/verbosity",
 ]
-"""A field of Messages below others, as keys with slashes; ``*`` is any item."""
+"""A field of Messages or Responses below others, as keys with slashes; ``*`` is any item."""
 OutputFormat = Literal["json_schema", "json_object"]
 """A structured output format."""
 DocumentPart = Literal["file", "document_url", "file_url"]
@@ -70,7 +71,7 @@ class DialectRules:
     rejects_nested: frozenset[str] = frozenset()
     """Other fields that the server answers with an error, as keys with slashes; ``*`` is any item: ``safetySettings/*/method``."""
     ignores_nested: frozenset[NestedField] = frozenset()
-    """Fields of Messages below others that the server accepts without effect. A budget for reasoning becomes an effort."""
+    """Fields below others that the server accepts without effect. A budget for reasoning becomes an effort."""
     rejects_blocks: frozenset[str] = frozenset()
     """Types of content blocks of Messages that the server does not read. A block that text can replace becomes this text."""
     ignores: frozenset[str] = frozenset()

@@ -295,7 +295,7 @@ def test_stop_sequences_are_as_many_as_the_server_accepts(dialect: str, most: in
 def test_stop_sequences_of_the_same_format_are_as_many_as_the_server_accepts(dialect: str, most: int) -> None:
     """A caller who writes for the server gets the request unchanged up to its limit."""
     for count in (3, 5, 20):
-        body = {"messages": [_USER], "stop": _STOPS[:count]}
+        body: dict[str, Any] = {"messages": [_USER], "stop": _STOPS[:count]}
         converted = _convert(body, "chat_completions", "chat_completions", dialect)
 
         assert converted.body["stop"] == body["stop"][:most]
@@ -308,3 +308,41 @@ def test_the_standard_tier_has_the_word_of_mistral(source: fb.Format, tier: str)
     converted = _convert({"max_tokens": 9, "messages": [_USER], "service_tier": tier}, source, "chat_completions", "mistral")
 
     assert (converted.body["service_tier"], list(converted.losses)) == ("standard_only", [])
+
+
+def test_fields_of_responses_that_ollama_ignores_are_reported() -> None:
+    """Its server answers as if they were absent."""
+    ignored = {
+        "max_tool_calls": 2,
+        "top_logprobs": 3,
+        "service_tier": "flex",
+        "user": "u",
+        "metadata": {"a": "b"},
+        "prompt": {"id": "p"},
+    }
+    body = {"input": "x", "text": {"verbosity": "low"}, "truncation": "auto", **ignored}
+
+    converted = _convert(body, "responses", "responses", "ollama")
+
+    assert converted.body == {"model": "m", "input": "x", "truncation": "auto"}
+    assert _codes(converted) == dict.fromkeys(["/text/verbosity", *(f"/{key}" for key in ignored)], "ignored_by_server")
+
+
+def test_fields_of_chat_completions_that_ollama_ignores_are_reported() -> None:
+    """Its server answers as if they were absent."""
+    ignored = {
+        "parallel_tool_calls": False,
+        "prediction": {"type": "content", "content": "x"},
+        "verbosity": "low",
+        "service_tier": "flex",
+        "metadata": {"a": "b"},
+        "store": True,
+        "safety_identifier": "s",
+        "prompt_cache_key": "k",
+        "prompt_cache_retention": "24h",
+    }
+
+    converted = _convert({"messages": [_USER], "tools": [_NOW], **ignored}, "chat_completions", "chat_completions", "ollama")
+
+    assert converted.body == {"model": "m", "messages": [_USER], "tools": [_NOW]}
+    assert _codes(converted) == dict.fromkeys((f"/{key}" for key in ignored), "ignored_by_server")

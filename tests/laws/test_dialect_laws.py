@@ -31,7 +31,6 @@ every_target = pytest.mark.parametrize(
 BY_VALUE = {
     "hosted_history_code": "a call with another name is an unknown block, which passes unchanged",
     "hosted_history_search": "a call with another name is an unknown block, which passes unchanged",
-    "logprobs_counted_only": "the number of alternatives has two fields",
     "reasoning_off": "the server cannot turn reasoning off, and any other amount has an effort",
     "results_without_id_only": "a result whose name is that of no call is separated from its call",
     "settings_prewarm": "a limit of 0 has no counterpart; any other limit has one",

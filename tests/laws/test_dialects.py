@@ -86,6 +86,7 @@ _RENAMED = RESTATING | {
 _DEFAULTS: Mapping[str, tuple[Any, ...]] = {
     "/service_tier": ("auto", "default", "standard_only"),
     "/truncation": ("disabled",),
+    "/text/verbosity": ("medium",),
     "/modalities/0": ("text",),
     "/prompt_cache_options/mode": ("implicit",),
     "/prompt_cache_options/ttl": ("30m",),

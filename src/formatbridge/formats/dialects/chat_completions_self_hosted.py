@@ -86,7 +86,10 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         server="Ollama",
         cache_marks="none",
         names=MAX_TOKENS,
-        ignores=frozenset({"tool_choice", "logit_bias", "user", "n", "web_search_options"}),
+        ignores=WEB_SEARCH | OF_OPENAI | {
+            "tool_choice", "logit_bias", "user", "n", "parallel_tool_calls", "verbosity", "service_tier", "metadata", "store",
+            "prompt_cache_key",
+        },
         has_custom_tools=False,
         server_tools=frozenset(),
         efforts=frozenset({"none", "low", "medium", "high", "max"}),
@@ -97,10 +100,10 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         sources=sources_of_fields({
             WHY_NO_CACHE_MARKS: "cache_marks",
             _OLLAMA: (
-                "limits_stops names ignores.web_search_options has_custom_tools server_tools efforts reasoning_history media "
+                "limits_stops names ignores has_custom_tools server_tools efforts reasoning_history media "
                 "accepts_refusals"
             ),
-            "docs.ollama.com/api/openai-compatibility, Supported request fields": "ignores",
+            "docs.ollama.com/api/openai-compatibility, Supported request fields": "ignores.tool_choice ignores.logit_bias ignores.n",
         }),
     ),
     "sglang": DialectRules(

@@ -14,6 +14,11 @@ _ITEMS_OF_OPENAI = frozenset({
     "additional_tools", "configuration_update", "custom_tool_call", "custom_tool_call_output", "tool_search_call", "tool_search_output",
 })  # fmt: skip
 """Types of items of custom tools, of tool searches and of changes of the configuration."""
+_IGNORED_BY_OLLAMA = frozenset({
+    "background", "conversation", "include", "max_tool_calls", "metadata", "moderation", "parallel_tool_calls", "prompt",
+    "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "safety_identifier", "service_tier", "store", "tool_choice",
+    "top_logprobs", "user",
+})  # fmt: skip
 _XAI_TOOLS = frozenset({
     "web_search", "code", "image_generation", "mcp", "x_search", "collections_search", "file_search", "code_execution", "shell",
 })  # fmt: skip
@@ -24,7 +29,8 @@ RESPONSES: Mapping[str, DialectRules] = {
     "ollama": DialectRules(
         server="Ollama",
         rejects=frozenset({"previous_response_id"}),
-        ignores=frozenset({"background", "conversation", "include", "tool_choice"}),
+        ignores=_IGNORED_BY_OLLAMA,
+        ignores_nested=frozenset({"text/verbosity"}),
         accepts_later_configuration=False,
         item_types=frozenset({"message", "function_call", "function_call_output", "reasoning"}),
         has_custom_tools=False,
@@ -40,8 +46,8 @@ RESPONSES: Mapping[str, DialectRules] = {
         sources=sources_of_fields(
             {
                 "github.com/ollama/ollama openai/responses.go": (
-                    "efforts output_formats media accepts_refusals cache_marks accepts_generated_images rejects ignores "
-                    "accepts_later_configuration item_types has_tool_search server_tools"
+                    "efforts output_formats media accepts_refusals cache_marks accepts_generated_images rejects "
+                    "ignores ignores_nested accepts_later_configuration item_types has_tool_search server_tools"
                 ),
                 "ollama/ollama#17673": "has_custom_tools",
                 "ollama/ollama#17618, #18284": "has_namespaces",

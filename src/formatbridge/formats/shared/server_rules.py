@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from hashlib import sha256
-from typing import Any, get_args
+from typing import Any
 
 from formatbridge import ir
-from formatbridge.dialect import DialectRules, MediaSource, NestedField
+from formatbridge.dialect import DialectRules, MediaSource
 from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.shared.media import known_text
 from formatbridge.formats.shared.parts import encode_opaque, is_list_item, is_same_list
@@ -30,7 +30,6 @@ _CACHED_ALSO = frozenset({"FunctionTool.cache", "CustomTool.cache", "ToolResult.
 """Nodes whose cache marks servers read that accept ``cache_control``, besides those of parts."""
 _FAST = frozenset({"fast", "ultrafast"})
 """Tiers that are the field ``speed`` of Messages."""
-_NESTED: frozenset[str] = frozenset(get_args(NestedField))
 _TOOL_FIELDS = {"mcp": "mcp_servers", "web_search": "web_search_options"}
 """Families of server tools to the field of a body that has them instead of the list of tools."""
 _ANY_OBJECT = {"type": "object"}
@@ -111,7 +110,8 @@ def _field_of(name: str, value: object, spec: FormatSpec) -> str:
     # Messages has the fast tier in a separate field.
     is_other = name == "tier" and value not in _FAST
     place = spec.settings.wire.get(name) or (places[-1] if is_other else places[0])
-    return place if place in _NESTED else place.partition("/")[0]
+    is_ignored = spec.dialect is not None and place in spec.dialect.ignores_nested
+    return place if is_ignored else place.partition("/")[0]
 
 
 def _name_of_field(name: str, value: object, request: ir.Request) -> str:
