@@ -159,7 +159,7 @@ def test_a_function_of_a_namespace_takes_its_place() -> None:
     ("server", "tools"),
     [
         ("groq", [{"type": "browser_search"}, {"type": "code_interpreter"}]),
-        ("xai", [{"type": "web_search"}, {"type": "live_search"}]),
+        ("minimax", [{"type": "web_search"}]),
     ],
 )
 def test_a_server_gets_the_tools_that_it_runs(server: str, tools: list[dict[str, Any]]) -> None:

@@ -346,3 +346,24 @@ def test_fields_of_chat_completions_that_ollama_ignores_are_reported() -> None:
 
     assert converted.body == {"model": "m", "messages": [_USER], "tools": [_NOW]}
     assert _codes(converted) == dict.fromkeys((f"/{key}" for key in ignored), "ignored_by_server")
+
+
+def test_live_search_of_xai_is_reported() -> None:
+    """Its server answers 410 and has searches in Responses only. In this one the search stays."""
+    removed = {
+        "search_parameters": {"mode": "on"},
+        "tools": [{"type": "live_search", "sources": []}, _NOW],
+        "web_search_options": {},
+    }
+    search = {"max_tokens": 9, "messages": [_USER], "tools": [{"type": "web_search_20250305", "name": "web_search"}]}
+
+    chat = _convert({"messages": [_USER], **removed}, "chat_completions", "chat_completions", "xai")
+    responses = _convert(search, "messages", "responses", "xai")
+
+    assert chat.body == {"model": "m", "messages": [_USER], "tools": [_NOW]}
+    assert _codes(chat) == {
+        "/search_parameters": "rejected_by_server",
+        "/tools/0": "unsupported_by_server",
+        "/web_search_options": "unsupported_by_server",
+    }
+    assert [tool["type"] for tool in responses.body["tools"]] == ["web_search"]

@@ -438,7 +438,7 @@ def test_a_forced_call_removes_every_reasoning_setting_that_the_server_reads() -
 
 _WITHOUT_SEARCH = (
     "cerebras", "deepseek", "groq", "huggingface", "llamacpp", "lmstudio", "moonshot", "ollama", "qwen", "sglang", "together", "vllm",
-    "zhipu",
+    "xai", "zhipu",
 )  # fmt: skip
 
 

@@ -61,6 +61,8 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("moonshot", "chat_completions", "forced_call", _NAMED),
     ("qwen", "chat_completions", "audio", _audio("UklGRgAAAABXQVZF")),
     ("xai", "chat_completions", "effort", {"reasoning_effort": "max"}),
+    ("xai", "chat_completions", "live_search", {"search_parameters": {"mode": "auto"}}),
+    ("xai", "chat_completions", "tool_type", {"tools": [{"type": "live_search"}]}),
     ("xai", "responses", "effort", _EFFORT_OF_XAI),
 ]
 ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
@@ -90,6 +92,8 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("moonshot", "chat_completions", "forced_call", _NAMED | {"thinking": {"type": "disabled"}}),
     ("qwen", "chat_completions", "audio", _audio("data:audio/wav;base64,UklGRgAAAABXQVZF")),
     ("xai", "chat_completions", "effort", {"reasoning_effort": "xhigh"}),
+    ("xai", "chat_completions", "live_search", _TOOLS),
+    ("xai", "chat_completions", "tool_type", _TOOLS),
     ("xai", "responses", "effort", {"input": "hi", "reasoning": {"effort": "none"}}),
 ]
 

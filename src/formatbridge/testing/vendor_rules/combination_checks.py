@@ -1,4 +1,4 @@
-"""Rules of servers that reject fields only together with others. Each function returns a rule.
+"""Rules of servers that reject fields only together with others, or no longer have them. Each function returns a rule.
 
 The errors have the status and the words of the servers.
 """
@@ -52,3 +52,13 @@ def logprobs_without_streamed_tools(source: str, message: str) -> Rule:
         return openai_failure(400, message) if is_refused else None
 
     return Rule("logprobs_with_tools", "`logprobs` in a stream with `tools`", source, check)
+
+
+def no_live_search(source: str) -> Rule:
+    """Return a rule for xAI, which has searches in the format of Responses only."""
+    words = "Live search is deprecated. Please switch to the Agent Tools API: https://docs.x.ai/docs/guides/tools/overview"
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        return Failure(410, words, body={"error": words}) if body.get("search_parameters") is not None else None
+
+    return Rule("live_search", "`search_parameters`", source, check)

@@ -218,7 +218,9 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     },
     "xai": {
         _CHAT: (
-            checks.functions_only("docs.rs/xai-openapi, src/tools.rs", checks.xai_error, prefix=("live_search", "web_search")),
+            checks.functions_only("docs.rs/xai-openapi, src/tools.rs, TWhidden/grok#18", checks.xai_error),
+            checks.no_fields("AstrBotDevs/AstrBot#7697", "web_search_options", words=checks.xai_error),
+            combinations.no_live_search("vercel/ai#15713"),
             checks.no_fields(
                 "docs.x.ai/docs/guides/reasoning",
                 "presence_penalty",
