@@ -122,6 +122,9 @@ class DialectRules:
     """Fields of tools of Responses that the server answers with an error."""
     server_tools: frozenset[str] | None = None
     """The families of tools that the server runs, and the types of tools without a family, such as ``file_search``; None: as the format."""
+    search_tool: str | None = None
+    """The type of the tool with which the server searches the web in place of ``web_search_options``. A request that is converted does not
+    get it, because only some models have it or it has other settings; the report mentions it."""
     tool_modes: frozenset[ToolMode] = _ALL_MODES
     """The tool choices that the server accepts."""
     accepts_allowed_tools: bool | None = None

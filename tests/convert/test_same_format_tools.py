@@ -157,10 +157,7 @@ def test_a_function_of_a_namespace_takes_its_place() -> None:
 
 @pytest.mark.parametrize(
     ("server", "tools"),
-    [
-        ("groq", [{"type": "browser_search"}, {"type": "code_interpreter"}]),
-        ("minimax", [{"type": "web_search"}]),
-    ],
+    [("groq", [{"type": "browser_search"}, {"type": "code_interpreter"}]), ("minimax", [{"type": "web_search"}])],
 )
 def test_a_server_gets_the_tools_that_it_runs(server: str, tools: list[dict[str, Any]]) -> None:
     """The fake server accepts them too, so that a test of the application can use them."""

@@ -367,3 +367,21 @@ def test_live_search_of_xai_is_reported() -> None:
         "/web_search_options": "unsupported_by_server",
     }
     assert [tool["type"] for tool in responses.body["tools"]] == ["web_search"]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "why"),
+    [
+        ("groq", "Groq has another tool for it"),
+        ("moonshot", "Moonshot has another tool for it"),
+        ("zhipu", "Zhipu has another tool for it"),
+        ("deepseek", "DeepSeek does not support it"),
+    ],
+)
+def test_the_reason_for_a_lost_search_is_true(dialect: str, why: str) -> None:
+    """The user can write the tool of the server, which the dialect lists."""
+    body = {"max_tokens": 9, "messages": [_USER], "tools": [{"type": "web_search_20250305", "name": "web_search"}]}
+
+    converted = _convert(body, "messages", "chat_completions", dialect)
+
+    assert [(loss.path, loss.severity, loss.why) for loss in converted.losses] == [("/tools/0", "impossible", why)]

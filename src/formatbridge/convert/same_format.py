@@ -535,5 +535,6 @@ _OF_TARGET = _OF_MODEL | {
     "unsupported_by_server",
     "server_limit",
     "rejected_combination",
+    "other_tool_of_server",
 }
 """Codes of losses that only a dialect or facts about a model cause."""

@@ -77,6 +77,7 @@ REASONS: Mapping[str, str] = {
     "rejected_by_server": "{server} rejects it",
     "ignored_by_server": "{server} ignores it",
     "unsupported_by_server": "{server} does not support it",
+    "other_tool_of_server": "{server} has another tool for it",
     "server_limit": "more than {server} accepts",
     "rejected_combination": "{server} rejects it next to other fields",
     "not_portable": "depends on state of the source's server",

@@ -158,6 +158,7 @@ HOSTED: Mapping[str, DialectRules] = {
         }),
         has_custom_tools=False,
         server_tools=frozenset({"browser_search", "code_interpreter"}),
+        search_tool="browser_search",
         most_tools=128,
         efforts=frozenset({"none", "default", "low", "medium", "high"}),
         reasoning_history="reasoning",
@@ -170,7 +171,7 @@ HOSTED: Mapping[str, DialectRules] = {
             "github.com/groq/groq-python src/groq/types/chat/completion_create_params.py": (
                 "rejects.audio accepts_allowed_tools accepts_refusals media tiers efforts ignores has_custom_tools most_tools"
             ),
-            "console.groq.com/docs/browser-search, console.groq.com/docs/tool-use/built-in-tools": "server_tools",
+            "console.groq.com/docs/browser-search, console.groq.com/docs/tool-use/built-in-tools": "server_tools search_tool",
             WHY_NO_CACHE_MARKS: "cache_marks",
             "console.groq.com/docs/openai, Currently Unsupported OpenAI Features": "rejects rejects_in_messages",
             "eigent-ai/eigent#1827, sipeed/picoclaw#1196": "rejects.prompt_cache_key",
@@ -296,6 +297,7 @@ HOSTED: Mapping[str, DialectRules] = {
         accepts_legacy_functions=False,
         has_custom_tools=False,
         server_tools=frozenset({"builtin_function"}),
+        search_tool="builtin_function",
         accepts_strict=False,
         requires_letter_first=True,
         accepts_allowed_tools=False,
@@ -310,7 +312,7 @@ HOSTED: Mapping[str, DialectRules] = {
             WHY_NO_CACHE_MARKS: "cache_marks",
             "platform.moonshot.cn/docs/guide/use-web-search": "ignores",
             _PI_AGENT: "accepts_developer_role accepts_strict",
-            "platform.moonshot.cn/docs/guide/use-web-search, builtin_function": "has_custom_tools server_tools",
+            "platform.moonshot.cn/docs/guide/use-web-search, builtin_function": "has_custom_tools server_tools search_tool",
             "MoonshotAI/kimi-cli#1773, #2531": "requires_letter_first",
             "can1357/oh-my-pi#827": "accepts_allowed_tools",
             "can1357/oh-my-pi#1077, can1357/oh-my-pi#1078": "forced_call_excludes_reasoning",
@@ -475,6 +477,7 @@ HOSTED: Mapping[str, DialectRules] = {
         accepts_legacy_functions=False,
         has_custom_tools=False,
         server_tools=frozenset({"mcp", "retrieval", "web_search"}),
+        search_tool="web_search",
         accepts_allowed_tools=False,
         accepts_strict=False,
         tool_modes=frozenset({"auto"}),
@@ -488,7 +491,7 @@ HOSTED: Mapping[str, DialectRules] = {
         sources=sources_of_fields({
             WHY_NO_CACHE_MARKS: "cache_marks",
             "docs.z.ai/api-reference/llm/chat-completion": (
-                "accepts_legacy_functions server_tools names has_custom_tools accepts_allowed_tools tool_modes "
+                "accepts_legacy_functions server_tools search_tool names has_custom_tools accepts_allowed_tools tool_modes "
                 "most_stops output_formats"
             ),
             "theopenco/llmgateway#3268": "ranges",

@@ -24,7 +24,7 @@ from formatbridge.report.loss_rules import LOSS_RULES, SETTING_RULES, rule_of_se
 from formatbridge.report.losses import SEVERITY_RANKS, Severity
 
 _REJECTED, _IGNORED, _UNSUPPORTED, _LIMIT = "rejected_by_server", "ignored_by_server", "unsupported_by_server", "server_limit"
-_COMBINATION = "rejected_combination"
+_COMBINATION, _OTHER_TOOL = "rejected_combination", "other_tool_of_server"
 
 _CACHED_ALSO = frozenset({"FunctionTool.cache", "CustomTool.cache", "ToolResult.cache"})
 """Nodes whose cache marks servers read that accept ``cache_control``, besides those of parts."""
@@ -451,7 +451,8 @@ def _runs(tool: ir.Tool, rules: DialectRules, severity: Severity, losses: Ledger
     kind = tool.kind if isinstance(tool, ir.HostedTool) and family == "other" else family
     runs = is_read and (rules.server_tools is None or kind in rules.server_tools)
     if not runs:
-        losses.dropped(tool, code=_UNSUPPORTED, severity=severity)
+        has_other = family == "web_search" and rules.search_tool is not None
+        losses.dropped(tool, code=_OTHER_TOOL if has_other else _UNSUPPORTED, severity=severity)
     return runs
 
 
