@@ -125,6 +125,10 @@ class DialectRules:
     search_tool: str | None = None
     """The type of the tool with which the server searches the web in place of ``web_search_options``. A request that is converted does not
     get it, because only some models have it or it has other settings; the report mentions it."""
+    domain_filter: str | None = None
+    """The field of chat_completions with the domains of a web search: allowed ones, or blocked ones, each of which begins with a hyphen."""
+    most_domains: int | None = None
+    """The number of domains that ``domain_filter`` may have; None: any."""
     tool_modes: frozenset[ToolMode] = _ALL_MODES
     """The tool choices that the server accepts."""
     accepts_allowed_tools: bool | None = None

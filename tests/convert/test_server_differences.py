@@ -385,3 +385,30 @@ def test_the_reason_for_a_lost_search_is_true(dialect: str, why: str) -> None:
     converted = _convert(body, "messages", "chat_completions", dialect)
 
     assert [(loss.path, loss.severity, loss.why) for loss in converted.losses] == [("/tools/0", "impossible", why)]
+
+
+_DOMAINS = [f"{number}.example" for number in range(22)]
+
+
+@pytest.mark.parametrize(
+    ("domains", "expected", "losses"),
+    [
+        ({"allowed_domains": _DOMAINS[:2]}, _DOMAINS[:2], {}),
+        ({"blocked_domains": _DOMAINS[:1]}, ["-0.example"], {}),
+        ({"allowed_domains": _DOMAINS}, _DOMAINS[:20], {"/tools/0/allowed_domains": "server_limit"}),
+        (
+            {"allowed_domains": _DOMAINS[:1], "blocked_domains": ["x.example"]},
+            _DOMAINS[:1],
+            {"/tools/0/blocked_domains": "rejected_combination"},
+        ),
+        ({}, None, {}),
+    ],
+)
+def test_the_domains_of_a_search_have_the_field_of_perplexity(domains: Any, expected: Any, losses: dict[str, str]) -> None:
+    """Without them the model reads pages that the caller has excluded."""
+    tool = {"type": "web_search_20250305", "name": "web_search", **domains}
+
+    converted = _convert({"max_tokens": 9, "messages": [_USER], "tools": [tool]}, "messages", "chat_completions", "perplexity")
+
+    assert (converted.body["web_search_options"], converted.body.get("search_domain_filter")) == ({}, expected)
+    assert _codes(converted) == losses

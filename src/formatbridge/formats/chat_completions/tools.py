@@ -8,7 +8,7 @@ from formatbridge import ir
 from formatbridge.dialect import DialectRules
 from formatbridge.formats.chat_completions.content import encode_cache_mark_of_messages
 from formatbridge.formats.chat_completions.holds import drop_unheld
-from formatbridge.formats.chat_completions.hosted_tools import encode_hosted_tool
+from formatbridge.formats.chat_completions.hosted_tools import encode_domains, encode_hosted_tool
 from formatbridge.formats.shared.cache_marks import decode_cache_control
 from formatbridge.formats.shared.schemas import encode_strict
 from formatbridge.formats.shared.tool_selection import note_excess, server_tool_name
@@ -51,7 +51,7 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
             case ir.HostedTool(family="web_search") if search:
                 losses.dropped(tool, code="too_many")
             case ir.HostedTool(family="web_search"):
-                search = {"web_search_options": encode_hosted_tool(tool, losses)}
+                search = {"web_search_options": encode_hosted_tool(tool, losses), **encode_domains(tool, losses)}
             case ir.McpServer(allowed_tools=[]):  # none of its tools may be used
                 losses.dropped(tool, code="excluded", severity="info")
             case ir.HostedTool() | ir.McpServer():

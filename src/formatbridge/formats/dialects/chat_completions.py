@@ -346,6 +346,8 @@ HOSTED: Mapping[str, DialectRules] = {
         accepts_developer_role=False,
         has_custom_tools=False,
         server_tools=frozenset({"web_search"}),
+        domain_filter="search_domain_filter",
+        most_domains=20,
         efforts=frozenset({"minimal", "low", "medium", "high"}),
         reads=frozenset({"top_k"}),
         requires_alternating_turns=True,
@@ -368,6 +370,7 @@ HOSTED: Mapping[str, DialectRules] = {
                 "accepts_refusals document_part accepts_developer_role media"
             ),
             "perplexityai/api-discussion#265": "requires_alternating_turns",
+            "docs.perplexity.ai/docs/sonar/filters": "domain_filter most_domains",
             "edenai/edenai-apis#144": "accepts_later_instructions",
         }),
     ),

@@ -28,6 +28,8 @@ _COMBINATION, _OTHER_TOOL = "rejected_combination", "other_tool_of_server"
 
 _CACHED_ALSO = frozenset({"FunctionTool.cache", "CustomTool.cache", "ToolResult.cache"})
 """Nodes whose cache marks servers read that accept ``cache_control``, besides those of parts."""
+_DOMAINS_ALSO = frozenset({"HostedTool.allowed_domains", "HostedTool.blocked_domains"})
+"""Fields of web searches that servers with ``domain_filter`` read."""
 _FAST = frozenset({"fast", "ultrafast"})
 """Tiers that are the field ``speed`` of Messages."""
 _TOOL_FIELDS = {"mcp": "mcp_servers", "web_search": "web_search_options"}
@@ -44,6 +46,8 @@ def adapt_to_server(request: ir.Request, spec: FormatSpec, losses: Ledger) -> ir
     losses.dialect = rules
     if rules.cache_marks == "cache_control":
         losses.also_holds = _CACHED_ALSO
+    if rules.domain_filter is not None:
+        losses.also_holds |= _DOMAINS_ALSO
     request = _adapt_settings(request, spec, rules, losses)
     if rules.unread:
         request = _without_unread_objects(request, rules, losses)

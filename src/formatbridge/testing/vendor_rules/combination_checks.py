@@ -62,3 +62,19 @@ def no_live_search(source: str) -> Rule:
         return Failure(410, words, body={"error": words}) if body.get("search_parameters") is not None else None
 
     return Rule("live_search", "`search_parameters`", source, check)
+
+
+def one_kind_of_domains(source: str) -> Rule:
+    """Return a rule for Perplexity, whose filter has either allowed or blocked domains."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        domains = body.get("search_domain_filter") or []
+        kinds = {str(domain).startswith("-") for domain in domains}
+        is_refused = len(kinds) > 1 or len(domains) > _MOST_DOMAINS
+        return openai_failure(400, "Invalid search_domain_filter", param="search_domain_filter") if is_refused else None
+
+    about = f"allowed and blocked domains in one `search_domain_filter`, or over {_MOST_DOMAINS}"
+    return Rule("domain_filter", about, source, check)
+
+
+_MOST_DOMAINS = 20
