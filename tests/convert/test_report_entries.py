@@ -286,13 +286,15 @@ def test_a_limit_that_the_format_requires_cannot_be_refused() -> None:
 
 @pytest.mark.parametrize("name", ["f", None])
 def test_the_choice_of_a_tool_is_lost_without_the_setting_next_to_it(name: str | None) -> None:
-    """Ollama reads whether calls may be parallel, which Messages has in the same object."""
+    """A server may read whether calls may be parallel, which Messages has in the same object, and ignore the choice."""
+    rules = fb.DialectRules(server="X", ignores=frozenset({"tool_choice"}))
+    target = fb.Target("chat_completions", dialect=fb.Dialect("local", {"chat_completions": rules}))
     function = {"name": "f", "input_schema": {"type": "object", "properties": {}}}
     choice = {"type": "tool", "name": name} if name else {"type": "any"}
     body = {"model": "m", "max_tokens": 9, "messages": [USER], "tools": [function]}
 
     def losses(tool_choice: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-        converted = fb.convert_request(body | {"tool_choice": tool_choice}, source="messages", target=_chat("ollama"))
+        converted = fb.convert_request(body | {"tool_choice": tool_choice}, source="messages", target=target)
         return converted.body, [loss.path for loss in converted.losses]
 
     alone, paths_alone = losses(choice)

@@ -40,18 +40,3 @@ def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject:
         approximate = {key: value for key, value in tool.user_location.items() if key != "type"}
         options["user_location"] = {"type": "approximate", "approximate": approximate}
     return options
-
-
-def encode_domains(tool: ir.HostedTool, losses: Ledger) -> JsonObject:
-    """Encode the domains of a web search, for servers that have a field for them. It has either allowed or blocked domains."""
-    rules = losses.dialect
-    if rules is None or rules.domain_filter is None or not (tool.allowed_domains or tool.blocked_domains):
-        return {}
-    name, prefix = ("allowed_domains", "") if tool.allowed_domains else ("blocked_domains", "-")
-    if tool.allowed_domains and tool.blocked_domains:
-        losses.dropped(tool, "blocked_domains", "rejected_combination")
-    domains = tool.allowed_domains or tool.blocked_domains or []
-    if rules.most_domains is not None and len(domains) > rules.most_domains:
-        domains = domains[: rules.most_domains]
-        losses.changed(tool, name, [*domains], "server_limit")
-    return {rules.domain_filter: [f"{prefix}{domain}" for domain in domains]}

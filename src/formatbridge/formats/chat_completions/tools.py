@@ -8,7 +8,7 @@ from formatbridge import ir
 from formatbridge.dialect import DialectRules
 from formatbridge.formats.chat_completions.content import encode_cache_mark_of_messages
 from formatbridge.formats.chat_completions.holds import drop_unheld
-from formatbridge.formats.chat_completions.hosted_tools import encode_domains, encode_hosted_tool
+from formatbridge.formats.chat_completions.hosted_tools import encode_hosted_tool
 from formatbridge.formats.shared.cache_marks import decode_cache_control
 from formatbridge.formats.shared.schemas import encode_strict
 from formatbridge.formats.shared.tool_selection import note_excess, server_tool_name
@@ -51,7 +51,7 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
             case ir.HostedTool(family="web_search") if search:
                 losses.dropped(tool, code="too_many")
             case ir.HostedTool(family="web_search"):
-                search = {"web_search_options": encode_hosted_tool(tool, losses), **encode_domains(tool, losses)}
+                search = {"web_search_options": encode_hosted_tool(tool, losses), **_encode_domains(tool, losses)}
             case ir.McpServer(allowed_tools=[]):  # none of its tools may be used
                 losses.dropped(tool, code="excluded", severity="info")
             case ir.HostedTool() | ir.McpServer():
@@ -63,6 +63,21 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
     if len(encoded) > _MOST_TOOLS:
         note_excess(tools, _MOST_TOOLS, losses)
     return ({"tools": encoded} if encoded else {}) | search
+
+
+def _encode_domains(tool: ir.HostedTool, losses: Ledger) -> JsonObject:
+    """Encode the domains of a web search, for servers that have a field for them. It has either allowed or blocked domains."""
+    rules = losses.dialect
+    if rules is None or rules.domain_filter is None or not (tool.allowed_domains or tool.blocked_domains):
+        return {}
+    name, prefix = ("allowed_domains", "") if tool.allowed_domains else ("blocked_domains", "-")
+    if tool.allowed_domains and tool.blocked_domains:
+        losses.dropped(tool, "blocked_domains", "rejected_combination")
+    domains = tool.allowed_domains or tool.blocked_domains or []
+    if rules.most_domains is not None and len(domains) > rules.most_domains:
+        domains = domains[: rules.most_domains]
+        losses.changed(tool, name, [*domains], "server_limit")
+    return {rules.domain_filter: [f"{prefix}{domain}" for domain in domains]}
 
 
 def decode_function(raw: JsonObject, src: str, prefix: str, outer: JsonObject | None) -> ir.FunctionTool:
