@@ -411,7 +411,9 @@ def test_added_tools_come_without_the_toolsets_of_servers_that_the_caller_config
     definition = {"name": "f", "input_schema": {"type": "object", "properties": {}}}
     addition = {"type": "tool_addition", "tool": {"type": "tool_definition", "definition": definition}}
     messages = [{"role": "user", "content": "a"}, {"role": "system", "content": [addition]}]
-    converted = _convert({"max_tokens": 9, "messages": messages, "mcp_servers": servers}, "messages", "vertex")
+    cloud = fb.Dialect("own", {"messages": fb.DialectRules(server="own", accepts_later_instructions=False)})
+    body = {"model": "m", "max_tokens": 9, "messages": messages, "mcp_servers": servers}
+    converted = fb.convert_request(body, source="messages", target=fb.Target("messages", dialect=cloud))
 
     assert converted.body["tools"] == [definition]
     assert converted.body["mcp_servers"] == servers

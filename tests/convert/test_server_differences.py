@@ -412,3 +412,59 @@ def test_the_domains_of_a_search_have_the_field_of_perplexity(domains: Any, expe
 
     assert (converted.body["web_search_options"], converted.body.get("search_domain_filter")) == ({}, expected)
     assert _codes(converted) == losses
+
+
+_CONTAINER = {"id": "container_1", "skills": [{"type": "anthropic", "skill_id": "pptx", "version": "latest"}]}
+_WIKI = {"type": "url", "name": "wiki", "url": "https://example.com"}
+_FETCH = {"type": "web_fetch_20260318", "name": "web_fetch"}
+
+
+def test_vertex_gets_no_features_of_anthropics_servers() -> None:
+    """MCP servers, code execution, page fetches and containers exist on Anthropic's servers only; one of them rejects the request."""
+    upload, text = {"type": "container_upload", "file_id": "file_1"}, {"type": "text", "text": "x"}
+    body: dict[str, Any] = {
+        "max_tokens": 9,
+        "container": _CONTAINER,
+        "mcp_servers": [_WIKI],
+        "tools": [
+            _TOOL,
+            {"type": "mcp_toolset", "mcp_server_name": "wiki"},
+            {"type": "code_execution_20260521", "name": "code_execution"},
+            _FETCH,
+            {"type": "memory_20250818", "name": "memory"},
+        ],
+        "messages": [{"role": "user", "content": [upload, text]}],
+    }
+
+    converted = _convert(body, "messages", "messages", "vertex")
+
+    assert converted.body == {
+        "model": "m",
+        "max_tokens": 9,
+        "tools": [_TOOL, body["tools"][4]],
+        "messages": [{"role": "user", "content": [text]}],
+    }
+    assert {loss.path: (loss.code, loss.severity) for loss in converted.losses} == {
+        "/container": ("rejected_by_server", "impossible"),
+        "/mcp_servers": ("rejected_by_server", "lossy"),
+        "/tools/1": ("unsupported_by_server", "lossy"),
+        "/tools/2": ("unsupported_by_server", "lossy"),
+        "/tools/3": ("unsupported_by_server", "lossy"),
+        "/messages/0/content/0": ("unsupported_by_server", "impossible"),
+    }
+
+
+def test_vertex_gets_no_mcp_server_of_another_format() -> None:
+    """An agent keeps its functions, and the report names the tools that it loses."""
+    mcp = {"type": "mcp", "server_label": "wiki", "server_url": "https://example.com", "require_approval": "never"}
+    tools = [
+        mcp,
+        {"type": "code_interpreter", "container": {"type": "auto"}},
+        {"type": "function", "name": "now", "parameters": {}},
+    ]
+
+    converted = _convert({"input": "hi", "tools": tools}, "responses", "messages", "vertex")
+
+    assert [tool["name"] for tool in converted.body["tools"]] == ["now"]
+    assert "mcp_servers" not in converted.body
+    assert {path for path in _codes(converted) if path in ("/tools/0", "/tools/1")} == {"/tools/0", "/tools/1"}

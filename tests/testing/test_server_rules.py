@@ -17,11 +17,16 @@ _REFUSAL = {"messages": [_USER, {"role": "assistant", "content": [{"type": "refu
 _TEXT = {"messages": [_USER, {"role": "assistant", "content": [{"type": "text", "text": "No."}]}, _USER]}
 _TOOLS = {"tools": [{"type": "function", "function": {"name": "now", "parameters": {"type": "object", "properties": {}}}}]}
 _NAMED = {**_TOOLS, "tool_choice": {"type": "function", "function": {"name": "now"}}}
+_SKILLS = {"container": {"skills": [{"type": "anthropic", "skill_id": "pptx", "version": "latest"}]}}
 _EFFORT_OF_XAI = {"input": "hi", "reasoning": {"effort": "max"}}
 
 
 def _block(**block: Any) -> dict[str, Any]:
     return {"max_tokens": 9, "messages": [{"role": "user", "content": [block]}]}
+
+
+def _tool(type: str, **fields: Any) -> dict[str, Any]:
+    return {"max_tokens": 9, "tools": [{"type": type, "name": type.rpartition("_")[0], **fields}]}
 
 
 def _audio(data: str) -> dict[str, Any]:
@@ -61,6 +66,9 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("moonshot", "chat_completions", "forced_call", _NAMED),
     ("perplexity", "chat_completions", "domain_filter", {"search_domain_filter": ["a.example", "-b.example"]}),
     ("qwen", "chat_completions", "audio", _audio("UklGRgAAAABXQVZF")),
+    ("vertex", "messages", "block", _block(type="container_upload", file_id="file_1")),
+    ("vertex", "messages", "field", _SKILLS),
+    ("vertex", "messages", "tool_type", _tool("code_execution_20260521")),
     ("xai", "chat_completions", "effort", {"reasoning_effort": "max"}),
     ("xai", "chat_completions", "live_search", {"search_parameters": {"mode": "auto"}}),
     ("xai", "chat_completions", "tool_type", {"tools": [{"type": "live_search"}]}),
@@ -93,6 +101,9 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("moonshot", "chat_completions", "forced_call", _NAMED | {"thinking": {"type": "disabled"}}),
     ("perplexity", "chat_completions", "domain_filter", {"search_domain_filter": ["-a.example", "-b.example"]}),
     ("qwen", "chat_completions", "audio", _audio("data:audio/wav;base64,UklGRgAAAABXQVZF")),
+    ("vertex", "messages", "block", _block(type="text", text="x")),
+    ("vertex", "messages", "field", {"cache_control": {"type": "ephemeral"}, "context_management": {"edits": []}, "speed": "fast"}),
+    ("vertex", "messages", "tool_type", _tool("tool_search_tool_bm25_20251119")),
     ("xai", "chat_completions", "effort", {"reasoning_effort": "xhigh"}),
     ("xai", "chat_completions", "live_search", _TOOLS),
     ("xai", "chat_completions", "tool_type", _TOOLS),

@@ -14,6 +14,11 @@ _CLIENT_TOOLS = frozenset({
 })  # fmt: skip
 """The types of tools that Anthropic defines and the caller runs."""
 _SYSTEM = "BerriAI/litellm#33807, BerriAI/litellm#32831: models before Claude Sonnet 5"
+_AVAILABILITY = "platform.claude.com/docs/en/build-with-claude/overview, Availability"
+"""The table of the features that Anthropic's models have on each cloud."""
+_ANTHROPICS_FIELDS = frozenset({"container", "fallbacks", "inference_geo", "mcp_servers"})
+"""Fields of features that only Anthropic's servers have: code execution and skills, fallback models, data residency, MCP servers."""
+_ANTHROPICS_BLOCKS = frozenset({"container_upload"})
 
 MESSAGES: Mapping[str, DialectRules] = {
     "anthropic": DialectRules(server="Anthropic"),
@@ -96,8 +101,18 @@ MESSAGES: Mapping[str, DialectRules] = {
     "vertex": DialectRules(
         server="Vertex AI",
         accepts_later_instructions=False,
+        rejects=_ANTHROPICS_FIELDS,
+        rejects_blocks=_ANTHROPICS_BLOCKS,
+        server_tools=_CLIENT_TOOLS | {"browser_toolset_20260801", "computer_toolset_20260801", "tool_search", "web_search"},
         media=_DATA,
-        sources=sources_of_fields({_SYSTEM: "accepts_later_instructions", "anthropics/anthropic-sdk-typescript#1038": "media"}),
+        sources=sources_of_fields(
+            {
+                _SYSTEM: "accepts_later_instructions",
+                "anthropics/anthropic-sdk-typescript#1038": "media",
+                f"{_AVAILABILITY}; anthropics/claude-cookbooks#311": "rejects rejects_blocks",
+                f"{_AVAILABILITY}; coder/xum#2922": "server_tools",
+            }
+        ),
     ),
     "zhipu": DialectRules(server="Zhipu"),
 }

@@ -54,7 +54,7 @@ def anthropic_error(param: str, message: str) -> Failure:
     return Failure(400, message, body={"type": "error", "error": error})
 
 
-def _google(_param: str, message: str) -> Failure:
+def google_error(_param: str, message: str) -> Failure:
     return Failure(400, message, body={"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}})
 
 
@@ -416,51 +416,9 @@ def no_system_turns(source: str, message: str) -> Rule:
     return Rule("system_turn", "a message with the role `system`", source, check)
 
 
-def has_remote_source(block: JsonObject) -> bool:
-    """Return whether a block has the URL of its data."""
-    source = block.get("source")
-    return isinstance(source, dict) and source.get("type") == "url"
-
-
 def of_types(*types: str) -> Callable[[JsonObject], bool]:
     """Return a function for whether a block has one of some types."""
     return lambda block: block.get("type") in types
-
-
-def check_bedrock_tools(body: JsonObject, _facts: Facts) -> Failure | None:
-    """Reject the first tool that the server of the vendor runs."""
-    for index, tool in enumerate(body.get("tools") or ()):
-        if str(tool.get("type") or "").startswith(("web_search", "web_fetch", "code_execution")):
-            return anthropic_error(f"tools.{index}", f"tool type '{tool['type']}' is not supported")
-    return None
-
-
-def _is_object(value: object) -> bool:
-    return isinstance(value, dict)
-
-
-def check_combination_flag(body: JsonObject, _facts: Facts) -> Failure | None:
-    """Reject the flag for the combination of functions with tools that the server runs."""
-    config = body.get("toolConfig", body.get("tool_config")) or {}
-    for name in ("includeServerSideToolInvocations", "include_server_side_tool_invocations"):
-        if name in config:
-            return _google("", f"Invalid JSON payload received. Unknown name \"{name}\" at 'tool_config': Cannot find field.")
-    return None
-
-
-def check_call_ids(body: JsonObject, _facts: Facts) -> Failure | None:
-    """Reject the first id of a call or of a result."""
-    contents = body.get("contents")
-    for index, content in enumerate(contents if isinstance(contents, list) else [contents]):
-        if not isinstance(content, dict):  # text alone
-            continue
-        parts = content.get("parts")
-        for number, part in enumerate(filter(_is_object, parts if isinstance(parts, list) else [parts])):
-            for key, name in (("functionCall", "function_call"), ("functionResponse", "function_response")):
-                if "id" in (part.get(key) or part.get(name) or {}):
-                    place = f"contents[{index}].parts[{number}].{name}"
-                    return _google("", f"Invalid JSON payload received. Unknown name \"id\" at '{place}': Cannot find field.")
-    return None
 
 
 def no_nested_fields(source: str, *fields: str) -> Rule:
@@ -470,7 +428,7 @@ def no_nested_fields(source: str, *fields: str) -> Rule:
         for field in fields:
             if any(value is not None for value in _values_at(body, field.split("/"))):
                 name = field.rpartition("/")[2]
-                return _google(field, f'Invalid JSON payload received. Unknown name "{name}": Cannot find field.')
+                return google_error(field, f'Invalid JSON payload received. Unknown name "{name}": Cannot find field.')
         return None
 
     return Rule("unknown_name", f"{', '.join(fields)}", source, check)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import formatbridge as fb
+from formatbridge.testing.vendor_rules import clouds
 from formatbridge.testing.vendor_rules import combination_checks as combinations
 from formatbridge.testing.vendor_rules import server_checks as checks
 from formatbridge.testing.vendor_rules.rule import Rule
@@ -507,47 +508,8 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     "litellm": {_CHAT: (checks.not_both("docs.litellm.ai/docs/reasoning_content", "thinking", "reasoning_effort"),)},
     "vercel_gateway": {_CHAT: ()},
     "anthropic": {"messages": ()},
-    "bedrock": {
-        "messages": (
-            checks.no_system_turns("BerriAI/litellm#33807", "role 'system' is not supported on this model"),
-            Rule(
-                "tool_type",
-                "a tool that the server of the vendor runs",
-                "clauder-navi.com/articles/bedrock-claude-web",
-                checks.check_bedrock_tools,
-            ),
-            checks.block_rule(
-                "anomalyco/opencode#46430",
-                "a URL of an image or a document",
-                "URL sources are not supported",
-                checks.has_remote_source,
-            ),
-        )
-    },
-    "vertex": {
-        "messages": (
-            checks.no_system_turns("BerriAI/litellm#32831", "role 'system' is not supported on this model"),
-            checks.block_rule(
-                "anthropics/anthropic-sdk-typescript#1038",
-                "a URL of an image or a document",
-                "URL sources are not supported",
-                checks.has_remote_source,
-            ),
-        ),
-        "generate_content": (
-            Rule(
-                "call_id", "an `id` of a call or of a result", "vercel/ai#15664, pydantic/pydantic-ai#5081", checks.check_call_ids
-            ),
-            Rule("tool_combination_flag", "`includeServerSideToolInvocations`", "vercel/ai#14655", checks.check_combination_flag),
-            checks.no_nested_fields(
-                "googleapis/python-genai, google/genai/models.py, _to_vertex",
-                "store",
-                "tools/*/fileSearch",
-                "tools/*/mcpServers",
-                "generationConfig/enableEnhancedCivicAnswers",
-            ),
-        ),
-    },
+    "bedrock": {"messages": clouds.BEDROCK},
+    "vertex": {"messages": clouds.VERTEX, "generate_content": clouds.VERTEX_GEMINI},
     "gemini": {
         "generate_content": (
             checks.no_nested_fields("Portkey-AI/gateway#984", "labels"),

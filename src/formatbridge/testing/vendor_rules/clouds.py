@@ -1,0 +1,104 @@
+"""What the clouds reject that have the models of Anthropic and of Google: Amazon Bedrock and Vertex AI."""
+
+from __future__ import annotations
+
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.testing.script import Failure
+from formatbridge.testing.vendor_rules import server_checks as checks
+from formatbridge.testing.vendor_rules.rule import Facts, Rule
+
+_AVAILABILITY = "platform.claude.com/docs/en/build-with-claude/overview"
+
+
+def _has_remote_source(block: JsonObject) -> bool:
+    """Return whether a block has the URL of its data."""
+    source = block.get("source")
+    return isinstance(source, dict) and source.get("type") == "url"
+
+
+def _refused_tools(source: str, *prefixes: str) -> Rule:
+    """Return a rule for servers that lack some tools of Anthropic. ``prefixes``: the beginnings of their types."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        for index, tool in enumerate(body.get("tools") or ()):
+            if str(tool.get("type") or "").startswith(prefixes):
+                reason = f"Input tag '{tool['type']}' does not match any of the expected tags"
+                return checks.anthropic_error(f"tools.{index}", reason)
+        return None
+
+    return Rule("tool_type", f"a tool whose type starts with {', '.join(prefixes)}", source, check)
+
+
+def _refused_fields(source: str, *fields: str) -> Rule:
+    """Return a rule for servers that lack some fields of a request to Anthropic."""
+    return checks.no_fields(source, *fields, words=checks.anthropic_error, message="Extra inputs are not permitted")
+
+
+_NO_URLS = "a URL of an image or a document", "URL sources are not supported", _has_remote_source
+_NO_UPLOADS = (
+    "a file for a container",
+    "Input tag 'container_upload' does not match any of the expected tags",
+    checks.of_types("container_upload"),
+)
+
+
+def _is_object(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _check_combination_flag(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject the flag for the combination of functions with tools that the server runs."""
+    config = body.get("toolConfig", body.get("tool_config")) or {}
+    for name in ("includeServerSideToolInvocations", "include_server_side_tool_invocations"):
+        if name in config:
+            return checks.google_error(
+                "", f"Invalid JSON payload received. Unknown name \"{name}\" at 'tool_config': Cannot find field."
+            )
+    return None
+
+
+def _check_call_ids(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject the first id of a call or of a result."""
+    contents = body.get("contents")
+    for index, content in enumerate(contents if isinstance(contents, list) else [contents]):
+        if not isinstance(content, dict):  # text alone
+            continue
+        parts = content.get("parts")
+        for number, part in enumerate(filter(_is_object, parts if isinstance(parts, list) else [parts])):
+            for key, name in (("functionCall", "function_call"), ("functionResponse", "function_response")):
+                if "id" in (part.get(key) or part.get(name) or {}):
+                    place = f"contents[{index}].parts[{number}].{name}"
+                    return checks.google_error(
+                        "", f"Invalid JSON payload received. Unknown name \"id\" at '{place}': Cannot find field."
+                    )
+    return None
+
+
+BEDROCK = (
+    checks.no_system_turns("BerriAI/litellm#33807", "role 'system' is not supported on this model"),
+    _refused_tools("clauder-navi.com/articles/bedrock-claude-web", "web_search", "web_fetch", "code_execution"),
+    checks.block_rule("anomalyco/opencode#46430", *_NO_URLS),
+)
+"""The rules of Amazon Bedrock for messages."""
+
+VERTEX = (
+    checks.no_system_turns("BerriAI/litellm#32831", "role 'system' is not supported on this model"),
+    _refused_fields(f"{_AVAILABILITY}, anthropics/claude-cookbooks#311", "container", "fallbacks", "inference_geo", "mcp_servers"),
+    _refused_tools(f"{_AVAILABILITY}, coder/xum#2922", "web_fetch", "code_execution", "mcp_toolset", "advisor"),
+    checks.block_rule("anthropics/anthropic-sdk-typescript#1038", *_NO_URLS),
+    checks.block_rule("anthropics/claude-cookbooks#311", *_NO_UPLOADS),
+)
+"""The rules of Vertex AI for messages."""
+
+VERTEX_GEMINI = (
+    Rule("call_id", "an `id` of a call or of a result", "vercel/ai#15664, pydantic/pydantic-ai#5081", _check_call_ids),
+    Rule("tool_combination_flag", "`includeServerSideToolInvocations`", "vercel/ai#14655", _check_combination_flag),
+    checks.no_nested_fields(
+        "googleapis/python-genai, google/genai/models.py, _to_vertex",
+        "store",
+        "tools/*/fileSearch",
+        "tools/*/mcpServers",
+        "generationConfig/enableEnhancedCivicAnswers",
+    ),
+)
+"""The rules of Vertex AI for generate_content."""
