@@ -468,3 +468,27 @@ def test_vertex_gets_no_mcp_server_of_another_format() -> None:
     assert [tool["name"] for tool in converted.body["tools"]] == ["now"]
     assert "mcp_servers" not in converted.body
     assert {path for path in _codes(converted) if path in ("/tools/0", "/tools/1")} == {"/tools/0", "/tools/1"}
+
+
+def test_bedrock_gets_no_containers_and_no_automatic_caching() -> None:
+    """Its server has cache marks of blocks, and rejects the mark of the whole request and files for a container."""
+    upload = {"type": "container_upload", "file_id": "file_1"}
+    text = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral", "ttl": "1h"}}
+    edits = {"edits": [{"type": "clear_tool_uses_20250919"}]}
+    body = {
+        "max_tokens": 9,
+        "cache_control": {"type": "ephemeral"},
+        "container": _CONTAINER,
+        "context_management": edits,
+        "messages": [{"role": "user", "content": [upload, text]}],
+    }
+
+    converted = _convert(body, "messages", "messages", "bedrock")
+
+    messages = [{"role": "user", "content": [text]}]
+    assert converted.body == {"model": "m", "max_tokens": 9, "context_management": edits, "messages": messages}
+    assert {loss.path: (loss.code, loss.severity) for loss in converted.losses} == {
+        "/cache_control": ("rejected_by_server", "info"),
+        "/container": ("rejected_by_server", "impossible"),
+        "/messages/0/content/0": ("unsupported_by_server", "impossible"),
+    }

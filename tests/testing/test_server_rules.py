@@ -51,6 +51,9 @@ _SCHEMA = {"response_format": {"type": "json_schema", "json_schema": {"name": "x
 
 REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     *_ON_REFUSALS,
+    ("bedrock", "messages", "block", _block(type="container_upload", file_id="file_1")),
+    ("bedrock", "messages", "field", _SKILLS),
+    ("bedrock", "messages", "field", {"cache_control": {"type": "ephemeral"}}),
     ("cerebras", "chat_completions", "service_tier", {"service_tier": "scale"}),
     ("cerebras", "chat_completions", "format_with_tools", {**_TOOLS, **_SCHEMA}),
     ("cerebras", "chat_completions", "mixed_strict", {"tools": [*_TOOLS["tools"], _STRICT]}),
@@ -76,6 +79,8 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
 ]
 ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     *((name, format, rule, _TEXT) for name, format, rule, _ in _ON_REFUSALS),
+    ("bedrock", "messages", "block", _block(type="text", text="x", cache_control={"type": "ephemeral", "ttl": "1h"})),
+    ("bedrock", "messages", "field", {"context_management": {"edits": []}, "output_config": {"effort": "low"}}),
     (
         "cerebras",
         "chat_completions",

@@ -25,6 +25,8 @@ MESSAGES: Mapping[str, DialectRules] = {
     "bedrock": DialectRules(
         server="Amazon Bedrock",
         accepts_later_instructions=False,
+        rejects=_ANTHROPICS_FIELDS | {"cache_control"},
+        rejects_blocks=_ANTHROPICS_BLOCKS,
         server_tools=_CLIENT_TOOLS,
         media=_DATA,
         sources=sources_of_fields(
@@ -34,6 +36,10 @@ MESSAGES: Mapping[str, DialectRules] = {
                     "server_tools"
                 ),
                 "anomalyco/opencode#46430": "media",
+                f"{_AVAILABILITY}; anthropics/claude-cookbooks#311": "rejects rejects_blocks",
+                "UKGovernmentBEIS/inspect_ai#3851; platform.claude.com/docs/en/build-with-claude/prompt-caching, Edge cases": (
+                    "rejects.cache_control"
+                ),
             }
         ),
     ),

@@ -8,6 +8,7 @@ from formatbridge.testing.vendor_rules import server_checks as checks
 from formatbridge.testing.vendor_rules.rule import Facts, Rule
 
 _AVAILABILITY = "platform.claude.com/docs/en/build-with-claude/overview"
+_ANTHROPICS_FIELDS = ("container", "fallbacks", "inference_geo", "mcp_servers")
 
 
 def _has_remote_source(block: JsonObject) -> bool:
@@ -76,14 +77,24 @@ def _check_call_ids(body: JsonObject, _facts: Facts) -> Failure | None:
 
 BEDROCK = (
     checks.no_system_turns("BerriAI/litellm#33807", "role 'system' is not supported on this model"),
-    _refused_tools("clauder-navi.com/articles/bedrock-claude-web", "web_search", "web_fetch", "code_execution"),
+    _refused_fields(f"{_AVAILABILITY}, anthropics/claude-cookbooks#311", *_ANTHROPICS_FIELDS),
+    _refused_fields("UKGovernmentBEIS/inspect_ai#3851", "cache_control"),
+    _refused_tools(
+        f"{_AVAILABILITY}, clauder-navi.com/articles/bedrock-claude-web",
+        "web_search",
+        "web_fetch",
+        "code_execution",
+        "mcp_toolset",
+        "advisor",
+    ),
     checks.block_rule("anomalyco/opencode#46430", *_NO_URLS),
+    checks.block_rule(_AVAILABILITY, *_NO_UPLOADS),
 )
 """The rules of Amazon Bedrock for messages."""
 
 VERTEX = (
     checks.no_system_turns("BerriAI/litellm#32831", "role 'system' is not supported on this model"),
-    _refused_fields(f"{_AVAILABILITY}, anthropics/claude-cookbooks#311", "container", "fallbacks", "inference_geo", "mcp_servers"),
+    _refused_fields(f"{_AVAILABILITY}, anthropics/claude-cookbooks#311", *_ANTHROPICS_FIELDS),
     _refused_tools(f"{_AVAILABILITY}, coder/xum#2922", "web_fetch", "code_execution", "mcp_toolset", "advisor"),
     checks.block_rule("anthropics/anthropic-sdk-typescript#1038", *_NO_URLS),
     checks.block_rule("anthropics/claude-cookbooks#311", *_NO_UPLOADS),
