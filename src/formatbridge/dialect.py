@@ -117,7 +117,7 @@ class DialectRules:
     rejects_items: frozenset[str] = frozenset()
     """Types of items of Responses that the server rejects."""
     tool_types: Mapping[str, str] = field(default_factory=dict)
-    """Types of tools of Responses to the types that this server has for the same tools."""
+    """Types of tools of Responses and Messages to the types that this server has for the same tools."""
     rejects_in_tools: frozenset[str] = frozenset()
     """Fields of tools of Responses that the server answers with an error."""
     server_tools: frozenset[str] | None = None

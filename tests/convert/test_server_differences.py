@@ -492,3 +492,71 @@ def test_bedrock_gets_no_containers_and_no_automatic_caching() -> None:
         "/container": ("rejected_by_server", "impossible"),
         "/messages/0/content/0": ("unsupported_by_server", "impossible"),
     }
+
+
+_DEFERRED = _TOOL | {"name": "later", "defer_loading": True}
+
+
+@pytest.mark.parametrize(
+    ("kind", "codes"),
+    [
+        ("tool_search_tool_regex", {}),
+        ("tool_search_tool_regex_20251119", {}),
+        ("tool_search_tool_bm25_20251119", {"/tools/0": "nearest_value"}),
+    ],
+)
+def test_bedrock_searches_tools_by_regular_expressions(kind: str, codes: dict[str, str]) -> None:
+    """Its server has one of the two searches; without a search, the model would get no deferred tool."""
+    search = {"type": kind, "name": kind.removesuffix("_20251119")}
+    body = {"max_tokens": 9, "messages": [_USER], "tools": [search, _TOOL, _DEFERRED]}
+
+    converted = _convert(body, "messages", "messages", "bedrock")
+
+    regex = {"type": "tool_search_tool_regex", "name": "tool_search_tool_regex"}
+    assert converted.body["tools"] == [regex, _TOOL, _DEFERRED]
+    assert _codes(converted) == codes
+
+
+def test_bedrock_gets_the_search_of_responses() -> None:
+    """The search of OpenAI's server has no kind, so it becomes the one of the two that the server has."""
+    function = {"type": "function", "name": "later", "parameters": {"type": "object", "properties": {}}, "defer_loading": True}
+
+    converted = _convert({"input": "hi", "tools": [{"type": "tool_search"}, function]}, "responses", "messages", "bedrock")
+
+    search, later = converted.body["tools"]
+    assert (search["type"], search["name"], later["defer_loading"]) == ("tool_search_tool_regex", "tool_search_tool_regex", True)
+
+
+@pytest.mark.parametrize("added", [[], [_TOOL]])
+def test_without_a_search_no_tool_is_deferred(added: list[dict[str, Any]]) -> None:
+    """DeepSeek has no search, so the model would never get a deferred tool."""
+    search = {"type": "tool_search_tool_regex", "name": "tool_search_tool_regex"}
+    body = {"max_tokens": 9, "messages": [_USER], "tools": [search, *added, _DEFERRED]}
+
+    converted = _convert(body, "messages", "messages", "deepseek")
+
+    assert converted.body["tools"] == [*added, _TOOL | {"name": "later"}]
+    assert _codes(converted) == dict.fromkeys(("/tools/0", f"/tools/{len(added) + 1}/defer_loading"), "unsupported_by_server")
+
+
+def test_tools_stay_deferred_if_the_caller_searches_them() -> None:
+    """A function of the caller returns references to tools, so the request has no search of the server."""
+    body = {"max_tokens": 9, "messages": [_USER], "tools": [_TOOL, _DEFERRED]}
+
+    converted = _convert(body, "messages", "messages", "deepseek")
+
+    assert converted.body["tools"] == [_TOOL, _DEFERRED]
+    assert converted.losses == ()
+
+
+def test_vertex_gets_the_basic_web_search() -> None:
+    """Later versions filter the pages with code, which its server does not run."""
+    search = {"type": "web_search_20260318", "name": "web_search", "max_uses": 2, "response_inclusion": "excluded"}
+
+    converted = _convert({"max_tokens": 9, "messages": [_USER], "tools": [search]}, "messages", "messages", "vertex")
+    of_chat = _convert({"messages": [_USER], "web_search_options": {}}, "chat_completions", "messages", "vertex")
+
+    assert converted.body["tools"] == [{"type": "web_search_20250305", "name": "web_search", "max_uses": 2}]
+    assert _codes(converted) == {"/tools/0": "unsupported_by_server", "/tools/0/response_inclusion": "rejected_by_server"}
+    assert of_chat.body["tools"][0]["type"] == "web_search_20250305"
+    assert of_chat.losses == ()

@@ -16,6 +16,7 @@ _CLIENT_TOOLS = frozenset({
 _SYSTEM = "BerriAI/litellm#33807, BerriAI/litellm#32831: models before Claude Sonnet 5"
 _AVAILABILITY = "platform.claude.com/docs/en/build-with-claude/overview, Availability"
 """The table of the features that Anthropic's models have on each cloud."""
+_SEARCH_OF_BEDROCK = "platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool, InvokeModel"
 _ANTHROPICS_FIELDS = frozenset({"container", "fallbacks", "inference_geo", "mcp_servers"})
 """Fields of features that only Anthropic's servers have: code execution and skills, fallback models, data residency, MCP servers."""
 _ANTHROPICS_BLOCKS = frozenset({"container_upload"})
@@ -27,14 +28,18 @@ MESSAGES: Mapping[str, DialectRules] = {
         accepts_later_instructions=False,
         rejects=_ANTHROPICS_FIELDS | {"cache_control"},
         rejects_blocks=_ANTHROPICS_BLOCKS,
-        server_tools=_CLIENT_TOOLS,
+        server_tools=_CLIENT_TOOLS | {"tool_search"},
+        tool_types=dict.fromkeys(
+            ("tool_search_tool_bm25", "tool_search_tool_bm25_20251119", "tool_search_tool_regex_20251119"), "tool_search_tool_regex"
+        ),
         media=_DATA,
         sources=sources_of_fields(
             {
                 _SYSTEM: "accepts_later_instructions",
-                "clauder-navi.com/articles/bedrock-claude-web; effect-ts.github.io/effect/ai/amazon-bedrock/AmazonBedrockTool.ts.html": (
+                f"{_AVAILABILITY}; {_SEARCH_OF_BEDROCK}; effect-ts.github.io/effect/ai/amazon-bedrock/AmazonBedrockTool.ts.html": (
                     "server_tools"
                 ),
+                "docs.litellm.ai/docs/providers/anthropic_tool_search; BerriAI/litellm#28209": "tool_types",
                 "anomalyco/opencode#46430": "media",
                 f"{_AVAILABILITY}; anthropics/claude-cookbooks#311": "rejects rejects_blocks",
                 "UKGovernmentBEIS/inspect_ai#3851; platform.claude.com/docs/en/build-with-claude/prompt-caching, Edge cases": (
@@ -110,6 +115,8 @@ MESSAGES: Mapping[str, DialectRules] = {
         rejects=_ANTHROPICS_FIELDS,
         rejects_blocks=_ANTHROPICS_BLOCKS,
         server_tools=_CLIENT_TOOLS | {"browser_toolset_20260801", "computer_toolset_20260801", "tool_search", "web_search"},
+        tool_types=dict.fromkeys(("web_search_20260209", "web_search_20260318"), "web_search_20250305"),
+        rejects_nested=frozenset({"tools/*/response_inclusion"}),
         media=_DATA,
         sources=sources_of_fields(
             {
@@ -117,6 +124,9 @@ MESSAGES: Mapping[str, DialectRules] = {
                 "anthropics/anthropic-sdk-typescript#1038": "media",
                 f"{_AVAILABILITY}; anthropics/claude-cookbooks#311": "rejects rejects_blocks",
                 f"{_AVAILABILITY}; coder/xum#2922": "server_tools",
+                "platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool, Dynamic filtering; coder/xum#2922": (
+                    "tool_types rejects_nested"
+                ),
             }
         ),
     ),

@@ -5,6 +5,7 @@ Calls and results are separate blocks, and those of each tool have their types. 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Literal
 
@@ -22,6 +23,8 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 from formatbridge.report.reasons import WITHOUT_CODE
 
+_VERSION = re.compile(r"_\d{8}$")
+"""The end of the type of a search of tools, which is the same one without it."""
 _Family = Literal["web_search", "web_fetch", "code", "image_generation", "tool_search", "other"]
 
 FAMILIES: tuple[tuple[str, _Family], ...] = (
@@ -95,10 +98,14 @@ def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None
         return None
     drop_unheld(tool, losses)
     kind, name = HOSTED[tool.family]
-    body: JsonObject = {"type": kind, "name": name}
+    types = losses.dialect.tool_types if losses.dialect is not None else {}
+    kind = types.get(kind, kind)
+    body: JsonObject = {"type": kind, "name": kind if tool.family == "tool_search" else name}
     # The server has two searches of tools. One by regular expression has no counterpart, and the search of Responses has no kind.
-    if tool.family == "tool_search" and tool.kind != kind:
+    if tool.family == "tool_search" and _VERSION.sub("", tool.kind) != kind:
         losses.changed(tool, "", body)
+    elif tool.family != "tool_search" and tool.kind in types:
+        losses.changed(tool, "", body, "unsupported_by_server")
     is_web = tool.family in ("web_search", "web_fetch")
     for option in ("allowed_domains", "blocked_domains", "max_uses"):
         value = getattr(tool, option)

@@ -408,22 +408,31 @@ def _adapt_tools(request: ir.Request, rules: DialectRules, losses: Ledger) -> ir
     """Leave out tools beyond the limit of the server, ``strict`` and cache marks, where the server does not have them."""
     if "tools" in rules.unread:
         return _without_tools(request, _code_of("tools", rules), "impossible", losses)
-    tools = _adapted(request.tools, rules, losses)
+    is_searched = rules.has_tool_search is not False and not _loses_search(request, rules)
+    tools = _adapted(request.tools, rules, is_searched, losses)
     most = rules.most_tools
     if most is not None and len(tools) > most:
         for tool in tools[most:]:
             losses.dropped(tool, code=_LIMIT, severity="impossible")
         tools = tools[:most]
     messages = [
-        replace(message, tools=_adapted(message.tools, rules, losses)) if message.tools else message for message in request.messages
+        replace(message, tools=_adapted(message.tools, rules, is_searched, losses)) if message.tools else message
+        for message in request.messages
     ]
     if is_same_list(tools, request.tools) and is_same_list(messages, request.messages):
         return request
     return replace(request, tools=tools, messages=messages)
 
 
-def _adapted(tools: list[ir.Tool], rules: DialectRules, losses: Ledger) -> list[ir.Tool]:
-    """Return the tools that the server has, without fields that it does not have."""
+def _loses_search(request: ir.Request, rules: DialectRules) -> bool:
+    """Return whether the server runs none of the searches by which the model would get deferred tools."""
+    tools = (*request.tools, *added_tools(request))
+    searches = [tool for tool in tools if isinstance(tool, ir.HostedTool) and tool.family == "tool_search"]
+    return bool(searches) and not any(_is_run(tool, rules) for tool in searches)
+
+
+def _adapted(tools: list[ir.Tool], rules: DialectRules, is_searched: bool, losses: Ledger) -> list[ir.Tool]:
+    """Return the tools that the server has, without fields that it does not have. ``is_searched``: the model may get deferred tools."""
     # An agent with other tools can still work, so its requests must pass by default.
     severity: Severity = "impossible" if all(isinstance(tool, ir.HostedTool | ir.McpServer) for tool in tools) else "lossy"
     tools = [tool for tool in tools if _runs(tool, rules, severity, losses)]
@@ -431,7 +440,7 @@ def _adapted(tools: list[ir.Tool], rules: DialectRules, losses: Ledger) -> list[
         tools = [_without_flag(tool, "strict", "lossy", losses) for tool in tools]
     if rules.cache_marks == "none":
         tools = [_without_mark(tool, losses) for tool in tools]
-    if rules.has_tool_search is False:  # a deferred tool would never be available then
+    if not is_searched:  # a deferred tool would never be available then
         tools = [_without_flag(tool, "defer_loading", "info", losses) for tool in tools]
     return tools
 
@@ -448,16 +457,18 @@ def _without_tools(request: ir.Request, code: str, severity: Severity, losses: L
 
 def _runs(tool: ir.Tool, rules: DialectRules, severity: Severity, losses: Ledger) -> bool:
     """Return whether the server has a tool; note one that it does not run."""
-    if not isinstance(tool, ir.HostedTool | ir.McpServer):
-        return True
-    family = "mcp" if isinstance(tool, ir.McpServer) else tool.family
-    is_read = _TOOL_FIELDS.get(family) not in rules.unread
-    kind = tool.kind if isinstance(tool, ir.HostedTool) and family == "other" else family
-    runs = is_read and (rules.server_tools is None or kind in rules.server_tools)
+    runs = not isinstance(tool, ir.HostedTool | ir.McpServer) or _is_run(tool, rules)
     if not runs:
         has_other = family == "web_search" and rules.search_tool is not None
         losses.dropped(tool, code=_OTHER_TOOL if has_other else _UNSUPPORTED, severity=severity)
     return runs
+
+
+def _is_run(tool: ir.HostedTool | ir.McpServer, rules: DialectRules) -> bool:
+    family = "mcp" if isinstance(tool, ir.McpServer) else tool.family
+    is_read = _TOOL_FIELDS.get(family) not in rules.unread
+    kind = tool.kind if isinstance(tool, ir.HostedTool) and family == "other" else family
+    return is_read and (rules.server_tools is None or kind in rules.server_tools)
 
 
 def _without_flag(tool: ir.Tool, name: str, severity: Severity, losses: Ledger) -> ir.Tool:

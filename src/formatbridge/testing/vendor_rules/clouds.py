@@ -86,6 +86,7 @@ BEDROCK = (
         "code_execution",
         "mcp_toolset",
         "advisor",
+        "tool_search_tool_bm25",
     ),
     checks.block_rule("anomalyco/opencode#46430", *_NO_URLS),
     checks.block_rule(_AVAILABILITY, *_NO_UPLOADS),
@@ -95,7 +96,7 @@ BEDROCK = (
 VERTEX = (
     checks.no_system_turns("BerriAI/litellm#32831", "role 'system' is not supported on this model"),
     _refused_fields(f"{_AVAILABILITY}, anthropics/claude-cookbooks#311", *_ANTHROPICS_FIELDS),
-    _refused_tools(f"{_AVAILABILITY}, coder/xum#2922", "web_fetch", "code_execution", "mcp_toolset", "advisor"),
+    _refused_tools(f"{_AVAILABILITY}, coder/xum#2922", "web_fetch", "code_execution", "mcp_toolset", "advisor", "web_search_2026"),
     checks.block_rule("anthropics/anthropic-sdk-typescript#1038", *_NO_URLS),
     checks.block_rule("anthropics/claude-cookbooks#311", *_NO_UPLOADS),
 )
