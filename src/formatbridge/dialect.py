@@ -185,6 +185,8 @@ class DialectRules:
     """Whether ``logprobs`` is the number of alternatives, instead of a flag next to ``top_logprobs``."""
     media: frozenset[MediaSource] | None = None
     """The media that the server accepts in a request; None: as the format."""
+    image_types: frozenset[str] | None = None
+    """The media types of the images that the server reads, such as ``image/png``; None: as the format."""
     audio_as_url: bool = False
     """Whether the data of audio in Chat Completions are a URL, or a data URL; otherwise base64."""
     document_part: DocumentPart | None = None

@@ -560,3 +560,45 @@ def test_vertex_gets_the_basic_web_search() -> None:
     assert _codes(converted) == {"/tools/0": "unsupported_by_server", "/tools/0/response_inclusion": "rejected_by_server"}
     assert of_chat.body["tools"][0]["type"] == "web_search_20250305"
     assert of_chat.losses == ()
+
+
+_GIF = "R0lGODlhAQABAAAAACw="
+_READ = ("image/png", "image/webp")
+
+
+@pytest.mark.parametrize(
+    ("target", "dialect", "code"),
+    [
+        ("responses", "ollama", "unsupported_by_server"),
+        ("responses", "xai", "unsupported_by_server"),
+        ("generate_content", "gemini", "unsupported_media"),
+        ("generate_content", "vertex", "unsupported_media"),
+    ],
+)
+def test_images_of_a_type_that_the_server_rejects_are_dropped(target: fb.Format, dialect: str, code: str) -> None:
+    """One GIF in the history rejects every later turn; PNG and WebP stay."""
+    images = [{"type": "image", "source": {"type": "base64", "media_type": mime, "data": _GIF}} for mime in ("image/gif", *_READ)]
+    body = {"max_tokens": 99, "messages": [{"role": "user", "content": [*images, {"type": "text", "text": "x"}]}]}
+
+    converted = _convert(body, "messages", target, dialect)
+
+    assert "image/gif" not in str(converted.body)
+    assert all(mime in str(converted.body) for mime in _READ)
+    assert [(loss.path, loss.code, loss.severity) for loss in converted.losses] == [("/messages/0/content/0", code, "impossible")]
+
+
+@pytest.mark.parametrize(
+    ("mime", "is_read"), [("image/heic", True), ("image/jpg", True), ("image/bmp", False), ("image/avif", False)]
+)
+def test_gemini_reads_the_images_that_its_documentation_lists(mime: str, is_read: bool) -> None:
+    """The server answers any other type with an error, on both clouds."""
+    part = {"type": "input_image", "detail": "auto", "image_url": f"data:{mime};base64,{_GIF}"}
+
+    converted = fb.convert_request(
+        {"model": "m", "input": [{"role": "user", "content": [part, {"type": "input_text", "text": "x"}]}]},
+        source="responses",
+        target="generate_content",
+    )
+
+    assert ("inlineData" in converted.body["contents"][0]["parts"][0]) is is_read
+    assert [loss.code for loss in converted.losses] == ([] if is_read else ["unsupported_media"])

@@ -25,6 +25,11 @@ def _block(**block: Any) -> dict[str, Any]:
     return {"max_tokens": 9, "messages": [{"role": "user", "content": [block]}]}
 
 
+def _input_image(kind: str) -> dict[str, Any]:
+    part = {"type": "input_image", "detail": "auto", "image_url": f"data:image/{kind};base64,R0lGODlhAQABAAAAACw="}
+    return {"input": [{"role": "user", "content": [part]}]}
+
+
 def _tool(type: str, **fields: Any) -> dict[str, Any]:
     return {"max_tokens": 9, "tools": [{"type": type, "name": type.rpartition("_")[0], **fields}]}
 
@@ -69,6 +74,7 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("mistral", "chat_completions", "order", {"messages": [_USER, _ANSWER, _SYSTEM, _USER]}),
     ("moonshot", "chat_completions", "forced_call", _NAMED),
     ("perplexity", "chat_completions", "domain_filter", {"search_domain_filter": ["a.example", "-b.example"]}),
+    *((name, "responses", "image_type", _input_image("gif")) for name in ("ollama", "xai")),
     ("qwen", "chat_completions", "audio", _audio("UklGRgAAAABXQVZF")),
     ("vertex", "messages", "block", _block(type="container_upload", file_id="file_1")),
     ("vertex", "messages", "field", _SKILLS),
@@ -108,6 +114,7 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("mistral", "chat_completions", "order", {"messages": [_SYSTEM, _USER, _ANSWER, _USER]}),
     ("moonshot", "chat_completions", "forced_call", _NAMED | {"thinking": {"type": "disabled"}}),
     ("perplexity", "chat_completions", "domain_filter", {"search_domain_filter": ["-a.example", "-b.example"]}),
+    *((name, "responses", "image_type", _input_image("jpg")) for name in ("ollama", "xai")),
     ("qwen", "chat_completions", "audio", _audio("data:audio/wav;base64,UklGRgAAAABXQVZF")),
     ("vertex", "messages", "block", _block(type="text", text="x")),
     ("vertex", "messages", "field", {"cache_control": {"type": "ephemeral"}, "context_management": {"edits": []}, "speed": "fast"}),

@@ -32,7 +32,15 @@ from formatbridge.formats.shared.media import (
     sniff_mime,
     write_data_url,
 )
-from formatbridge.formats.shared.parts import encode_mime, encode_opaque, encode_user_content, is_read_by_openai, known_mime, put_in
+from formatbridge.formats.shared.parts import (
+    IMAGE_TYPES,
+    encode_mime,
+    encode_opaque,
+    encode_user_content,
+    is_read_image,
+    known_mime,
+    put_in,
+)
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
@@ -172,7 +180,7 @@ def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
     if part.file_id is not None:
         losses.dropped(part, code="foreign_id", severity="impossible")
         return None
-    if not is_read_by_openai(part):
+    if part.data is not None and not is_read_image(part.mime, IMAGE_TYPES["chat_completions"]):
         losses.dropped(part, code="unsupported_media", severity="impossible")
         return None
     url = part.url if part.url is not None else write_data_url(part.mime or "image/png", part.data or "")

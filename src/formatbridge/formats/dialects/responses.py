@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from formatbridge.dialect import DialectRules
-from formatbridge.formats.dialects.common import sources_of_fields
+from formatbridge.formats.dialects.common import IMAGES_OF_XAI, STILL_IMAGES, sources_of_fields
 
 _VLLM_TOOLS = frozenset({
     "web_search", "code", "image_generation", "mcp", "file_search", "local_shell", "shell", "apply_patch", "computer_use_preview",
@@ -40,6 +40,7 @@ RESPONSES: Mapping[str, DialectRules] = {
         efforts=frozenset({"none", "low", "medium", "high", "max"}),
         output_formats=frozenset({"json_schema"}),
         media=frozenset({"image_data"}),
+        image_types=STILL_IMAGES,
         accepts_generated_images=False,
         accepts_refusals=False,
         cache_marks="none",
@@ -49,6 +50,7 @@ RESPONSES: Mapping[str, DialectRules] = {
                     "efforts output_formats media accepts_refusals cache_marks accepts_generated_images rejects "
                     "ignores ignores_nested accepts_later_configuration item_types has_tool_search server_tools"
                 ),
+                "github.com/ollama/ollama openai/openai.go, decodeImageURL": "image_types",
                 "ollama/ollama#17673": "has_custom_tools",
                 "ollama/ollama#17618, #18284": "has_namespaces",
             }
@@ -101,6 +103,7 @@ RESPONSES: Mapping[str, DialectRules] = {
         rejects_in_tools=frozenset({"external_web_access"}),
         cache_marks="none",
         efforts=frozenset({"none", "low", "medium", "high", "xhigh"}),
+        image_types=STILL_IMAGES,
         sources=sources_of_fields(
             {
                 "reference.langchain.com, XAIResponsesCreateParams": "cache_marks ignores",
@@ -108,6 +111,7 @@ RESPONSES: Mapping[str, DialectRules] = {
                 "james-6-23/codex2api#516": "has_custom_tools",
                 "maximhq/bifrost#5428": "has_namespaces has_tool_search server_tools tool_types",
                 "NOirBRight/CodexHub#517": "rejects_in_tools",
+                IMAGES_OF_XAI: "image_types",
                 "docs.x.ai/developers/model-capabilities/text/reasoning; chenyme/grok2api#901": "efforts",
             }
         ),

@@ -16,7 +16,7 @@ from formatbridge.formats.messages.holds import drop_unheld
 from formatbridge.formats.shared.cache_marks import decode_cache_control, encode_cache_control
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.media import PDF, as_stored_file, read_text_data
-from formatbridge.formats.shared.parts import encode_mime, encode_opaque, known_mime
+from formatbridge.formats.shared.parts import IMAGE_TYPES, encode_mime, encode_opaque, image_type, known_mime
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -32,9 +32,6 @@ _SOURCES = {
 }
 """Types of the source of an image or a document to the keys that the decoder reads."""
 
-# Source: the official SDK, ``Base64ImageSource.media_type``. ``image/jpg`` is a frequent invalid name.
-_IMAGES = {kind: kind for kind in ("image/jpeg", "image/png", "image/gif", "image/webp")} | {"image/jpg": "image/jpeg"}
-"""Media types of images to those that the server accepts."""
 # Source: the official SDK, ``CacheControlEphemeral.ttl``: 5m or 1h. Of the longer ones of OpenAI, 1h is the nearest.
 _TTLS = {None: None, "5m": "5m", "1h": "1h", "30m": "1h", "12h": "1h"}
 """Cache durations of all formats to those of this format. Any other becomes ``1h``."""
@@ -222,8 +219,9 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
 
 def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
     drop_field(part, "filename", losses)
-    mime = _IMAGES.get(encode_mime(part, losses) or "")
-    source = _encode_remote_source(part) or (mime and {"type": "base64", "media_type": mime, "data": part.data})
+    mime = image_type(encode_mime(part, losses) or "")
+    data = {"type": "base64", "media_type": mime, "data": part.data} if mime in IMAGE_TYPES["messages"] else None
+    source = _encode_remote_source(part) or data
     return {"type": "image", "source": source} if source else None
 
 
@@ -344,7 +342,7 @@ def _media_kind(part: ir.Media) -> str:
     # A URL without an extension may be of either type, so the kind of the source decides.
     if part.url is None or mime is None:
         return part.kind
-    return "image" if mime in _IMAGES else "other"
+    return "image" if image_type(mime) in IMAGE_TYPES["messages"] else "other"
 
 
 DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
 from formatbridge import ir
 from formatbridge.formats.shared.media import bare_mime, guess_mime, sniff_mime
@@ -103,18 +103,34 @@ def known_mime(part: ir.Media) -> str | None:
     return guess_mime(part.url) if part.url is not None else sniff_mime(part.data or "")
 
 
-def is_read_by_openai(part: ir.Media) -> bool:
-    """Return whether OpenAI's servers read an image. For others they list the types that they support.
+_COMMON_IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+IMAGE_TYPES: Mapping[str, frozenset[str]] = {
+    # "You uploaded an unsupported image. Please make sure your image is of one of the following formats: ['png', 'jpeg', 'gif', 'webp']"
+    # (STranslate/STranslate#277, anomalyco/opencode#5704).
+    "chat_completions": _COMMON_IMAGES,
+    "responses": _COMMON_IMAGES,
+    # Source: the official SDK, ``Base64ImageSource.media_type``.
+    "messages": _COMMON_IMAGES,
+    # "MIME type must be image/png, image/jpeg, image/webp, image/heic, or image/heif" (EvanZhouDev/gemini-ai#3); the vendor's pages
+    # "Image understanding" of the Gemini API and of Vertex AI list the same types. GIF: microsoft/vscode#286628, Mai-with-u/MaiBot#1435.
+    # SVG: google/adk-python#5693, google-gemini/gemini-cli#3054. TIFF: google-gemini/gemini-cli#9530.
+    "generate_content": frozenset({"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"}),
+}
+"""The media types of the images that the servers of each format read. A dialect has those of one server, in ``image_types``."""
+_OTHER_NAMES = {"image/jpg": "image/jpeg"}
+"""Frequent invalid names of media types of images."""
 
-    "You uploaded an unsupported image. Please make sure your image is of one of the following formats: ['png', 'jpeg', 'gif', 'webp']"
-    (STranslate/STranslate#277, anomalyco/opencode#5704).
-    """
-    if part.data is None or part.mime is None or not part.mime.startswith("image/"):
-        return True
-    return bare_mime(part.mime) in _OPENAI_IMAGES
+
+def image_type(mime: str) -> str:
+    """Return the media type of an image without its parameters and with its valid name."""
+    bare = bare_mime(mime).lower()
+    return _OTHER_NAMES.get(bare, bare)
 
 
-_OPENAI_IMAGES = frozenset({"image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp"})
+def is_read_image(mime: str | None, types: frozenset[str]) -> bool:
+    """Return whether a server that reads images of some types reads media of a type; also if it is unknown, or not that of an image."""
+    return mime is None or not mime.lower().startswith("image/") or image_type(mime) in types
+
 
 OVERRULED = frozenset({"stop", "stop_sequence", "other", "error"})
 """Finish reasons that an answer with tool calls never has: its finish reason is ``tool_calls``."""

@@ -14,7 +14,7 @@ from formatbridge import ir
 from formatbridge.dialect import DialectRules, MediaSource
 from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.shared.media import known_text
-from formatbridge.formats.shared.parts import encode_opaque, is_list_item, is_same_list
+from formatbridge.formats.shared.parts import encode_opaque, is_list_item, is_read_image, is_same_list, known_mime
 from formatbridge.formats.shared.settings import clamp
 from formatbridge.formats.shared.tool_selection import added_tools, adds_tools, note_moved, without_other_tools
 from formatbridge.formats.shared.turns import leading_instructions, with_instructions_first
@@ -207,6 +207,7 @@ def _adapt_messages(request: ir.Request, rules: DialectRules, losses: Ledger) ->
     if (
         rules.reasoning_history == "none"
         or rules.media is not None
+        or rules.image_types is not None
         or rules.cache_marks == "none"
         or not rules.accepts_refusals
         or rules.call_id_length is not None
@@ -362,7 +363,7 @@ def _adapt_opaque(part: ir.Opaque, rules: DialectRules, losses: Ledger) -> ir.Pa
 
 def _adapt_media(part: ir.Media, rules: DialectRules, losses: Ledger, severity: Severity) -> ir.Part | None:
     """Return media that the server reads, or the text of a document; None for other media. ``severity``: that of their loss."""
-    if rules.media is None or _is_read(part, rules.media):
+    if _is_read(part, rules):
         return part
     text = known_text(part)
     if text is not None:
@@ -384,8 +385,14 @@ def _reads_documents(rules: DialectRules) -> bool:
     return rules.media is None or any(source.startswith("document") for source in rules.media)
 
 
-def _is_read(part: ir.Media, media: frozenset[MediaSource]) -> bool:
+def _is_read(part: ir.Media, rules: DialectRules) -> bool:
     """Return whether the server reads a media part."""
+    if rules.image_types is not None and not is_read_image(known_mime(part), rules.image_types):
+        return False
+    return rules.media is None or _is_read_from(part, rules.media)
+
+
+def _is_read_from(part: ir.Media, media: frozenset[MediaSource]) -> bool:
     if part.file_id is not None:
         return "file_id" in media
     return f"{part.kind}_{'url' if part.url is not None else 'data'}" in media
@@ -459,7 +466,7 @@ def _runs(tool: ir.Tool, rules: DialectRules, severity: Severity, losses: Ledger
     """Return whether the server has a tool; note one that it does not run."""
     runs = not isinstance(tool, ir.HostedTool | ir.McpServer) or _is_run(tool, rules)
     if not runs:
-        has_other = family == "web_search" and rules.search_tool is not None
+        has_other = isinstance(tool, ir.HostedTool) and tool.family == "web_search" and rules.search_tool is not None
         losses.dropped(tool, code=_OTHER_TOOL if has_other else _UNSUPPORTED, severity=severity)
     return runs
 

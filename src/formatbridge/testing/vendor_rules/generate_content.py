@@ -23,7 +23,8 @@ _NOT_BUILT_IN = frozenset({"functionDeclarations", "function_declarations", "mcp
 _NEWER_MODEL = re.compile(r"gemini-[3-9]")
 _OLDER_MODEL = re.compile(r"gemini-[12](?:\.|-|$)")
 _UNREAD_TYPE = re.compile(
-    r"application/(?:csv|msword|vnd\.ms-(?:excel|powerpoint)|vnd\.openxmlformats-officedocument\.)|image/(?:jpg|svg|tiff)",
+    r"application/(?:csv|msword|vnd\.ms-(?:excel|powerpoint)|vnd\.openxmlformats-officedocument\.)|"
+    r"image/(?!(?:png|jpeg|webp|heic|heif)(?:;|$))",
     re.IGNORECASE,
 )
 _DOCS = "https://ai.google.dev/gemini-api/docs/thought-signatures"
@@ -238,7 +239,7 @@ RULES = (
          "docs, Thought signatures; pipecat-ai/pipecat#5809, docker/docker-agent#2155", _check_calls),
     Rule("unknown_signature", "a `thoughtSignature` is neither this server's nor a documented placeholder",
          "google-gemini/gemini-cli#13467, charmbracelet/crush#1698", _check_tokens),
-    Rule("media_type", "media of Office, SVG or TIFF, or with the type `image/jpg` or `application/csv`",
+    Rule("media_type", "media of Office, an image that is not PNG, JPEG, WebP, HEIC or HEIF, or the type `image/jpg` or `application/csv`",
          "googleapis/python-genai#829, google/adk-java#1210, google/adk-python#4028, google/adk-python#5693", _check_media),
     Rule("combined_tools",
          "functions with tools that the server runs, without `includeServerSideToolInvocations`; for models after Gemini 2",

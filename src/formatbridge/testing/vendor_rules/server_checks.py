@@ -14,7 +14,7 @@ from typing import Any
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.script import Failure
 from formatbridge.testing.vendor_rules.openai import openai_failure
-from formatbridge.testing.vendor_rules.rule import Facts, Rule
+from formatbridge.testing.vendor_rules.rule import Facts, Rule, objects
 
 Words = Callable[[str, str], Failure]
 """A pointer and a message to the error of a server."""
@@ -121,6 +121,22 @@ def data_only(source: str, words: Words = _openai) -> Rule:
         return None
 
     return Rule("image_url", "an image whose URL is not a `data:` URL", source, check)
+
+
+def image_types(source: str, *types: str, message: str, words: Words = _openai) -> Rule:
+    """Return a rule for servers that read the data of some images only. ``types``: such as ``png``."""
+
+    read = tuple(f"data:image/{each};" for each in types)
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        for node in objects(body):
+            image = node.get("image_url")
+            url = image.get("url") if isinstance(image, dict) else image
+            if isinstance(url, str) and url.startswith("data:image/") and not url.startswith(read):
+                return words("image_url", message)
+        return None
+
+    return Rule("image_type", f"the data of an image of another type than {', '.join(types)}", source, check)
 
 
 def functions_only(source: str, words: Words = _openai, prefix: str | tuple[str, ...] = ()) -> Rule:

@@ -33,6 +33,10 @@ _CEREBRAS = "Cerebras/cerebras-cloud-sdk-python, completion_create_params.py"
 _GROQ = "groq/groq-python, completion_create_params.py"
 _SGLANG = "sgl-project/sglang, ChatCompletionRequest"
 _MISTRAL = "mistralai/client-python, ChatCompletionRequest"
+_STILL_IMAGES = ("jpeg", "jpg", "png", "webp")
+_OLLAMA_IMAGES = "ollama/ollama, openai/openai.go, decodeImageURL"
+_XAI_IMAGES = "docs.x.ai/developers/model-capabilities/images/understanding, cline/cline#5278, chenyme/grok2api#944"
+_NOT_OF_XAI = "Downloaded response does not contain a valid JPG, PNG, WebP, or ICO image"
 _XAI_EFFORTS = "docs.x.ai/developers/model-capabilities/text/reasoning, chenyme/grok2api#901"
 
 SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
@@ -255,6 +259,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 "shell",
             ),
             checks.no_keys_of_tools("NOirBRight/CodexHub#517", "external_web_access", message="Argument not supported"),
+            checks.image_types(_XAI_IMAGES, *_STILL_IMAGES, message=_NOT_OF_XAI),
             checks.known_efforts_of_reasoning(_XAI_EFFORTS, "none", "low", "medium", "high", "xhigh"),
         ),
     },
@@ -476,6 +481,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 _OLLAMA_RESPONSES,
                 checks.check_ollama_parts,
             ),
+            checks.image_types(_OLLAMA_IMAGES, *_STILL_IMAGES, message="invalid image input"),
             checks.known_efforts_of_reasoning(_OLLAMA_RESPONSES, "none", "low", "medium", "high", "max"),
             checks.functions_only(_OLLAMA_RESPONSES),
         ),
