@@ -569,7 +569,9 @@ _READ = ("image/png", "image/webp")
 @pytest.mark.parametrize(
     ("target", "dialect", "code"),
     [
+        ("chat_completions", "ollama", "unsupported_by_server"),
         ("responses", "ollama", "unsupported_by_server"),
+        ("chat_completions", "xai", "unsupported_by_server"),
         ("responses", "xai", "unsupported_by_server"),
         ("generate_content", "gemini", "unsupported_media"),
         ("generate_content", "vertex", "unsupported_media"),
@@ -585,6 +587,17 @@ def test_images_of_a_type_that_the_server_rejects_are_dropped(target: fb.Format,
     assert "image/gif" not in str(converted.body)
     assert all(mime in str(converted.body) for mime in _READ)
     assert [(loss.path, loss.code, loss.severity) for loss in converted.losses] == [("/messages/0/content/0", code, "impossible")]
+
+
+def test_images_of_a_type_that_the_server_rejects_are_dropped_in_the_same_format() -> None:
+    """A body of the same format keeps all that the dialect does not concern, such as the other image."""
+    urls = [f"data:{mime};base64,{_GIF}" for mime in ("image/gif", "image/png")]
+    parts = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
+
+    converted = _convert({"messages": [{"role": "user", "content": parts}]}, "chat_completions", "chat_completions", "xai")
+
+    assert converted.body["messages"] == [{"role": "user", "content": parts[1:]}]
+    assert _codes(converted) == {"/messages/0/content/0": "unsupported_by_server"}
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,11 @@ def _block(**block: Any) -> dict[str, Any]:
     return {"max_tokens": 9, "messages": [{"role": "user", "content": [block]}]}
 
 
+def _image(kind: str) -> dict[str, Any]:
+    part = {"type": "image_url", "image_url": {"url": f"data:image/{kind};base64,R0lGODlhAQABAAAAACw="}}
+    return {"messages": [{"role": "user", "content": [part]}]}
+
+
 def _input_image(kind: str) -> dict[str, Any]:
     part = {"type": "input_image", "detail": "auto", "image_url": f"data:image/{kind};base64,R0lGODlhAQABAAAAACw="}
     return {"input": [{"role": "user", "content": [part]}]}
@@ -74,6 +79,7 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("mistral", "chat_completions", "order", {"messages": [_USER, _ANSWER, _SYSTEM, _USER]}),
     ("moonshot", "chat_completions", "forced_call", _NAMED),
     ("perplexity", "chat_completions", "domain_filter", {"search_domain_filter": ["a.example", "-b.example"]}),
+    *((name, "chat_completions", "image_type", _image("gif")) for name in ("ollama", "xai")),
     *((name, "responses", "image_type", _input_image("gif")) for name in ("ollama", "xai")),
     ("qwen", "chat_completions", "audio", _audio("UklGRgAAAABXQVZF")),
     ("vertex", "messages", "block", _block(type="container_upload", file_id="file_1")),
@@ -114,6 +120,7 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("mistral", "chat_completions", "order", {"messages": [_SYSTEM, _USER, _ANSWER, _USER]}),
     ("moonshot", "chat_completions", "forced_call", _NAMED | {"thinking": {"type": "disabled"}}),
     ("perplexity", "chat_completions", "domain_filter", {"search_domain_filter": ["-a.example", "-b.example"]}),
+    *((name, "chat_completions", "image_type", _image("webp")) for name in ("ollama", "xai")),
     *((name, "responses", "image_type", _input_image("jpg")) for name in ("ollama", "xai")),
     ("qwen", "chat_completions", "audio", _audio("data:audio/wav;base64,UklGRgAAAABXQVZF")),
     ("vertex", "messages", "block", _block(type="text", text="x")),

@@ -8,8 +8,10 @@ from formatbridge.dialect import DialectRules, MediaSource
 from formatbridge.formats.dialects.common import (
     IMAGES,
     IMAGES_AND_VIDEOS,
+    IMAGES_OF_XAI,
     MAX_TOKENS,
     OF_OPENAI,
+    STILL_IMAGES,
     WEB_SEARCH,
     WHY_NO_CACHE_MARKS,
     sources_of_fields,
@@ -457,6 +459,7 @@ HOSTED: Mapping[str, DialectRules] = {
         has_custom_tools=False,
         server_tools=frozenset(),
         media=IMAGES,
+        image_types=STILL_IMAGES,
         efforts=frozenset({"none", "low", "medium", "high", "xhigh"}),
         sources=sources_of_fields({
             WHY_NO_CACHE_MARKS: "cache_marks",
@@ -467,6 +470,7 @@ HOSTED: Mapping[str, DialectRules] = {
             "vercel/ai#15713, superagent-ai/grok-cli#141": "rejects.search_parameters",
             "twentyhq/twenty#21037, AstrBotDevs/AstrBot#7697, TWhidden/grok#18": "server_tools",
             "hexdocs.pm/req_llm/xai.html": "media",
+            IMAGES_OF_XAI: "image_types",
         }),
     ),
     "zhipu": DialectRules(

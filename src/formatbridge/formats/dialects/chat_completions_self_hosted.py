@@ -9,6 +9,7 @@ from formatbridge.formats.dialects.common import (
     IMAGES_AND_VIDEOS,
     MAX_TOKENS,
     OF_OPENAI,
+    STILL_IMAGES,
     WEB_SEARCH,
     WHY_NO_CACHE_MARKS,
     sources_of_fields,
@@ -95,10 +96,12 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         efforts=frozenset({"none", "low", "medium", "high", "max"}),
         reasoning_history="reasoning",
         media=frozenset({"image_data"}),
+        image_types=STILL_IMAGES,
         accepts_refusals=False,
         limits_stops=False,
         sources=sources_of_fields({
             WHY_NO_CACHE_MARKS: "cache_marks",
+            f"{_OLLAMA}, decodeImageURL": "image_types",
             _OLLAMA: (
                 "limits_stops names ignores has_custom_tools server_tools efforts reasoning_history media "
                 "accepts_refusals"

@@ -235,6 +235,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 message="Argument not supported on this model",
             ),
             checks.common_roles("earendil-works/pi, detectCompat", checks.xai_error, has_function_role=True),
+            checks.image_types(_XAI_IMAGES, *_STILL_IMAGES, message=_NOT_OF_XAI, words=checks.xai_error),
             checks.part_types("hexdocs.pm/req_llm/xai.html", "text", "image_url", "refusal", words=checks.xai_error),
             checks.known_efforts(_XAI_EFFORTS, "none", "low", "medium", "high", "xhigh", words=checks.xai_error),
         ),
@@ -466,6 +467,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.functions_only("ollama/ollama, openai/openai.go"),
             checks.part_types("ollama/ollama, openai/openai.go", "text", "image_url"),
             checks.data_only("ollama/ollama, openai/openai.go"),
+            checks.image_types(_OLLAMA_IMAGES, *_STILL_IMAGES, message="invalid image input"),
             checks.known_efforts("ollama/ollama, openai/openai.go", "none", "low", "medium", "high", "max"),
         ),
         "responses": (
