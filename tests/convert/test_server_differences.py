@@ -573,8 +573,8 @@ _READ = ("image/png", "image/webp")
         ("responses", "ollama", "unsupported_by_server"),
         ("chat_completions", "xai", "unsupported_by_server"),
         ("responses", "xai", "unsupported_by_server"),
-        ("generate_content", "gemini", "unsupported_media"),
-        ("generate_content", "vertex", "unsupported_media"),
+        ("generate_content", "gemini", "unsupported_by_server"),
+        ("generate_content", "vertex", "unsupported_by_server"),
     ],
 )
 def test_images_of_a_type_that_the_server_rejects_are_dropped(target: fb.Format, dialect: str, code: str) -> None:
@@ -615,3 +615,15 @@ def test_gemini_reads_the_images_that_its_documentation_lists(mime: str, is_read
 
     assert ("inlineData" in converted.body["contents"][0]["parts"][0]) is is_read
     assert [loss.code for loss in converted.losses] == ([] if is_read else ["unsupported_media"])
+
+
+@pytest.mark.parametrize("dialect", ["gemini", "vertex"])
+def test_google_gets_no_gif_of_the_same_format(dialect: str) -> None:
+    """The other image and the question of the caller stay."""
+    data = [{"inlineData": {"mimeType": mime, "data": _GIF}} for mime in ("image/gif", "image/heic")]
+    body = {"contents": [{"role": "user", "parts": [*data, {"text": "x"}]}]}
+
+    converted = _convert(body, "generate_content", "generate_content", dialect)
+
+    assert converted.body["contents"] == [{"role": "user", "parts": [data[1], {"text": "x"}]}]
+    assert _codes(converted) == {"/contents/0/parts/0": "unsupported_by_server"}

@@ -9,6 +9,7 @@ from formatbridge.formats.dialects.common import sources_of_fields
 
 _SDK = "github.com/googleapis/python-genai google/genai/models.py"
 """The official SDK, which raises an error for fields that only the other server has."""
+_IMAGES = frozenset({"image/heic", "image/heif", "image/jpeg", "image/png", "image/webp"})
 _SHARED_TOOLS = frozenset({"code", "computerUse", "googleMaps", "web_fetch", "web_search"})
 """Tools that both servers run: families, and fields of tools without a family."""
 
@@ -30,9 +31,11 @@ GENERATE_CONTENT: Mapping[str, DialectRules] = {
             }
         ),
         server_tools=_SHARED_TOOLS | {"fileSearch", "mcp"},
+        image_types=_IMAGES,
         sources=sources_of_fields(
             {
                 "Portkey-AI/gateway#984": "rejects.labels",
+                "ai.google.dev/gemini-api/docs/image-understanding, Supported formats; microsoft/vscode#286628": "image_types",
                 f"{_SDK}, functions with the ending _to_mldev": "rejects rejects_nested server_tools",
             }
         ),
@@ -47,12 +50,14 @@ GENERATE_CONTENT: Mapping[str, DialectRules] = {
             {"generationConfig/enableEnhancedCivicAnswers", "tools/*/mcpServers", "toolConfig/includeServerSideToolInvocations"}
         ),
         server_tools=_SHARED_TOOLS | {"exaAiSearch", "parallelAiSearch", "retrieval"},
+        image_types=_IMAGES,
         sources=sources_of_fields(
             {
                 "cloud.google.com/vertex-ai/generative-ai/docs/multimodal/add-labels-to-api-calls, Portkey-AI/gateway#984": (
                     " accepts_labels"
                 ),
                 "vercel/ai#15664, pydantic/pydantic-ai#5081": "accepts_call_ids",
+                "cloud.google.com/vertex-ai/generative-ai/docs/multimodal/image-understanding": "image_types",
                 f"{_SDK}, functions with the ending _to_vertex": "rejects rejects_nested server_tools accepts_whole_count_requests",
                 "vercel/ai#14655, pydantic/pydantic-ai#6771": "rejects_nested.toolConfig/includeServerSideToolInvocations",
             }

@@ -24,7 +24,7 @@ from formatbridge.formats.generate_content.reasoning import (
 )
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.media import guess_mime, media_kind, sniff_mime
-from formatbridge.formats.shared.parts import IMAGE_TYPES, encode_mime, encode_opaque, is_read_image, known_mime
+from formatbridge.formats.shared.parts import IMAGE_TYPES, encode_mime, encode_opaque, is_rejected_image, known_mime
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -51,9 +51,10 @@ _OTHER_NAMES = {"image/jpg": "image/jpeg", "application/csv": "text/csv"}
 """Frequent names that the server rejects, and the type of each (CherryHQ/cherry-studio#3088, google/adk-python#4028)."""
 _REJECTED = (
     "application/msword", "application/vnd.ms-excel", "application/vnd.ms-powerpoint", "application/vnd.openxmlformats-officedocument.",
+    "image/svg", "image/tiff",
 )  # fmt: skip
-"""Beginnings of the types of Office, which the server answers with "Unsupported MIME type" (googleapis/python-genai#829,
-google/adk-java#1210). Other documents are read as text."""
+"""Beginnings of the types that the server answers with "Unsupported MIME type": Office (googleapis/python-genai#829, google/adk-java#1210),
+and names of SVG and TIFF. Other documents are read as text."""
 # The server reads these pages as videos. Source: the vendor's documentation, "Video understanding", "YouTube URLs".
 _VIDEO_PAGES = ("https://www.youtube.com/", "https://youtube.com/", "https://youtu.be/")
 
@@ -175,7 +176,7 @@ def _encode_media(part: ir.Media, pointer: str, context: EncodeContext, losses: 
 def _is_rejected(part: ir.Media) -> bool:
     """Return whether the server rejects the type of media in a request."""
     mime = known_mime(part) or guess_mime(part.file_id or part.filename or "")
-    return mime is not None and (mime.lower().startswith(_REJECTED) or not is_read_image(mime, IMAGE_TYPES["generate_content"]))
+    return mime is not None and (mime.lower().startswith(_REJECTED) or is_rejected_image(mime, IMAGE_TYPES["generate_content"]))
 
 
 def decode_response_part(raw: JsonObject, src: str) -> ir.Part | None:

@@ -23,6 +23,7 @@ _BY_EXTENSION = {
 }  # fmt: skip
 
 
+KNOWN_TYPES = frozenset(_BY_EXTENSION.values())
 PDF = "application/pdf"
 
 _BEGINNINGS = (
