@@ -204,21 +204,7 @@ def _adapt_messages(request: ir.Request, rules: DialectRules, losses: Ledger) ->
         messages = with_instructions_first(_without_changes_of_tools(messages, losses), losses)
     if rules.requires_single_instruction:
         messages = _with_one_instruction(messages, losses)
-    if (
-        rules.reasoning_history == "none"
-        or rules.media is not None
-        or rules.image_types is not None
-        or rules.cache_marks == "none"
-        or not rules.accepts_refusals
-        or rules.call_id_length is not None
-        or rules.server_tools is not None
-        or not rules.accepts_generated_images
-        or rules.ignores_nested
-        or rules.rejects_blocks
-        or rules.item_types is not None
-        or rules.rejects_items
-    ):
-        messages = [_adapt_parts(message, rules, losses) for message in messages]
+    messages = [_adapt_parts(message, rules, losses) for message in messages]
     return request if is_same_list(messages, request.messages) else replace(request, messages=messages)
 
 
