@@ -627,3 +627,14 @@ def test_google_gets_no_gif_of_the_same_format(dialect: str) -> None:
 
     assert converted.body["contents"] == [{"role": "user", "parts": [data[1], {"text": "x"}]}]
     assert _codes(converted) == {"/contents/0/parts/0": "unsupported_by_server"}
+
+
+@pytest.mark.parametrize("source", ["messages", "chat_completions"])
+def test_perplexity_gets_no_final_answer(source: fb.Format) -> None:
+    """Its server rejects a prefill: "Last message must have role `user`" (BerriAI/litellm#3918)."""
+    answer = {"role": "assistant", "content": "It is"}
+
+    converted = _convert({"max_tokens": 9, "messages": [_USER, answer]}, source, "chat_completions", "perplexity")
+
+    assert converted.body["messages"] == [_USER]
+    assert [(loss.path, loss.code, loss.severity) for loss in converted.losses] == [("/messages/1", "rejected_by_server", "lossy")]

@@ -23,7 +23,6 @@ _BY_EXTENSION = {
 }  # fmt: skip
 
 
-KNOWN_TYPES = frozenset(_BY_EXTENSION.values())
 PDF = "application/pdf"
 
 _BEGINNINGS = (

@@ -15,6 +15,7 @@ from formatbridge.formats.model_facts import MediaKind, ModelFacts
 from formatbridge.formats.shared.parts import is_same_list
 from formatbridge.formats.shared.settings import ANCHORS, drop_amount, drop_visibility, effort_of_budget, is_reasoning_off
 from formatbridge.formats.shared.tool_selection import added_tools, server_tool_name
+from formatbridge.formats.shared.turns import without_final_answers
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
 from formatbridge.report.loss_rules import rule_of_setting
@@ -86,7 +87,7 @@ def _without_refused(request: ir.Request, refused: frozenset[str], losses: Ledge
         request = _without_combined_tools(request, losses)
     if request.output_format is not None and request.output_format.type != "text":
         request = _without_refused_format(request, request.output_format, refused, losses)
-    return _without_prefill(request, losses) if "prefill" in refused else request
+    return without_final_answers(request, _REFUSED, losses) if "prefill" in refused else request
 
 
 def _without_refused_format(request: ir.Request, format: ir.OutputFormat, refused: frozenset[str], losses: Ledger) -> ir.Request:
@@ -112,17 +113,6 @@ def _has_functions(request: ir.Request) -> bool:
     is_off = request.tool_choice is not None and request.tool_choice.mode == "none"
     tools = (*request.tools, *added_tools(request))
     return not is_off and any(not isinstance(tool, ir.HostedTool | ir.McpServer) for tool in tools)
-
-
-def _without_prefill(request: ir.Request, losses: Ledger) -> ir.Request:
-    """Leave out the turns of the model after the last one of the user. A request without a turn of the user stays."""
-    messages = request.messages
-    end = max((index for index, message in enumerate(messages, 1) if message.role in ("user", "tool")), default=len(messages))
-    final = [message for message in messages[end:] if message.role == "assistant"]
-    for message in final:
-        losses.dropped(message, code=_REFUSED, severity="lossy")
-    instructions = [message for message in messages[end:] if message.role != "assistant"]
-    return replace(request, messages=messages[:end] + instructions) if final else request
 
 
 def _without_schema(request: ir.Request, format: ir.OutputFormat, spec: FormatSpec, losses: Ledger) -> ir.Request:
@@ -284,7 +274,7 @@ def _without_forced_call(request: ir.Request, losses: Ledger) -> ir.Request:
     """Let the model choose a tool, because the server rejects a forced call of a model that always reasons."""
     choice = request.tool_choice
     assert choice is not None
-    if choice.mode in ("allowed", "hosted"):
+    if choice.mode == "allowed":
         losses.changed(choice, "allowed_mode", "auto", _STAYS_ON)
         return replace(request, tool_choice=replace(choice, allowed_mode="auto"))
     losses.changed(choice, "", "auto", _STAYS_ON)

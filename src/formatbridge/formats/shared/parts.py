@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
 from formatbridge import ir
-from formatbridge.formats.shared.media import KNOWN_TYPES, bare_mime, guess_mime, sniff_mime
+from formatbridge.formats.shared.media import bare_mime, guess_mime, sniff_mime
 from formatbridge.jsontext.types import JsonObject, JsonValue
 from formatbridge.report.ledger import Ledger
 
@@ -127,13 +127,8 @@ def image_type(mime: str) -> str:
     return _OTHER_NAMES.get(bare, bare)
 
 
-def is_rejected_image(mime: str | None, types: frozenset[str]) -> bool:
-    """Return whether media has a known type of images that a server does not read. ``types``: those that it reads."""
-    return mime is not None and image_type(mime) in KNOWN_TYPES and not is_read_image(mime, types)
-
-
 def is_read_image(mime: str | None, types: frozenset[str]) -> bool:
-    """Return whether a server that reads images of some types reads media of a type; also if it is unknown, or not that of an image."""
+    """Return whether a server that reads images of some types reads media of a type; also if it has none, or not that of an image."""
     return mime is None or not mime.lower().startswith("image/") or image_type(mime) in types
 
 

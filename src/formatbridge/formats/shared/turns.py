@@ -50,6 +50,17 @@ def note_prefill(request: ir.Request, losses: Ledger) -> None:
         losses.changed(last, "", _COMPLETE_TURN, "prefill")
 
 
+def without_final_answers(request: ir.Request, code: str, losses: Ledger) -> ir.Request:
+    """Leave out the turns of the model after the last one of the user. A request without a turn of the user stays."""
+    messages = request.messages
+    end = max((index for index, message in enumerate(messages, 1) if message.role in ("user", "tool")), default=len(messages))
+    final = [message for message in messages[end:] if message.role == "assistant"]
+    for message in final:
+        losses.dropped(message, code=code, severity="lossy")
+    instructions = [message for message in messages[end:] if message.role != "assistant"]
+    return replace(request, messages=messages[:end] + instructions) if final else request
+
+
 def ends_with_answer(request: ir.Request) -> bool:
     """Return whether the last turn is an answer of the model without calls."""
     last = request.messages[-1] if request.messages else None
