@@ -277,9 +277,10 @@ def test_an_empty_instruction_among_the_turns_is_left_out(content: Any) -> None:
 def test_joined_turns_without_a_text_have_an_empty_text() -> None:
     """Perplexity requires alternating turns, and a message of the user without a content is invalid."""
     empty = {"role": "user", "content": ""}
-    converted = _chat([empty, empty, {"role": "assistant", "content": "yo"}], "perplexity")
+    rest = [{"role": "assistant", "content": "yo"}, _USER]
+    converted = _chat([empty, empty, *rest], "perplexity")
 
-    assert converted.body["messages"] == [empty, {"role": "assistant", "content": "yo"}]
+    assert converted.body["messages"] == [empty, *rest]
 
 
 @pytest.mark.parametrize("text", ["Answer in French.", "Answer in JSON."])

@@ -83,7 +83,7 @@ def test_a_list_of_models_of_messages_gives_limits_thinking_efforts_and_inputs()
         reasoning="budget",
         efforts=("low", "high"),
         budgets=(1024, None),
-        inputs=frozenset({"text", "image"}),
+        inputs=frozenset({"text", "image", "audio", "video"}),
     )
 
 
@@ -183,11 +183,25 @@ def test_the_columns_of_litellm_about_reasoning_are_read_as_litellm_reads_them(r
     assert (facts.reasoning, facts.efforts, facts.budgets) == expected
 
 
-def test_the_columns_of_litellm_about_inputs_are_combined() -> None:
-    """One column lists the modalities, and others have documents, which the list never has."""
-    row = {"litellm_provider": "openai", "supported_modalities": ["text", "image"], "supports_pdf_input": True}
+@pytest.mark.parametrize(
+    ("columns", "missing"),
+    [
+        ({"supported_modalities": ["text", "image"]}, {"audio", "video"}),
+        ({"supported_modalities": ["text", "image"], "supports_pdf_input": False}, {"audio", "video", "document"}),
+        ({"supported_modalities": ["text"], "supports_vision": True}, {"audio", "video"}),
+        ({"supports_vision": True, "supports_audio_input": False}, {"audio"}),
+    ],
+)
+def test_the_columns_of_litellm_about_inputs_are_combined(columns: dict[str, Any], missing: set[str]) -> None:
+    """One column lists the modalities but never documents. What no column states is unknown and is not left out of requests."""
+    facts = fb.load_model_facts({"m": {"litellm_provider": "openai", **columns}})["m"]
 
-    assert fb.load_model_facts({"m": row})["m"].inputs == frozenset({"text", "image", "document"})
+    assert facts.inputs == {"text", "image", "audio", "video", "document"} - missing
+
+
+def test_a_flag_of_litellm_states_nothing_about_other_inputs() -> None:
+    """Most rows have the flag for images only."""
+    assert fb.load_model_facts({"m": {"litellm_provider": "openai", "supports_vision": True}})["m"].inputs is None
 
 
 def test_a_model_of_litellm_without_sampling_parameters_refuses_them() -> None:

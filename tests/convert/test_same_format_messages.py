@@ -186,9 +186,9 @@ def test_a_message_keeps_its_form_and_its_fields_if_another_one_moves() -> None:
 
     answer = {"role": "assistant", "content": "Yes."}
 
-    converted = convert_chat({"messages": [named, answer, USER, system, answer]}, "perplexity")
+    converted = convert_chat({"messages": [named, answer, USER, system, answer, USER]}, "perplexity")
 
-    assert converted.body["messages"] == [system, named, answer, USER, answer]
+    assert converted.body["messages"] == [system, named, answer, USER, answer, USER]
     assert [(loss.path, loss.code) for loss in converted.losses] == [("/messages/3", "moved")]
 
 

@@ -638,3 +638,23 @@ def test_perplexity_gets_no_final_answer(source: fb.Format) -> None:
 
     assert converted.body["messages"] == [_USER]
     assert [(loss.path, loss.code, loss.severity) for loss in converted.losses] == [("/messages/1", "rejected_by_server", "lossy")]
+
+
+_SEARCH_TOOL = {"type": "web_search"}
+_FLAT = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}
+
+
+@pytest.mark.parametrize(
+    ("tools", "choice", "expected", "is_lost"),
+    [
+        ([_SEARCH_TOOL], {"type": "web_search"}, "required", False),
+        ([_FLAT, _SEARCH_TOOL], {"type": "web_search"}, "auto", True),
+        ([_FLAT], {"type": "allowed_tools", "mode": "required", "tools": [{"type": "function", "name": "f"}]}, "required", False),
+    ],
+)
+def test_xai_gets_a_word_or_a_function_as_tool_choice(tools: list[Any], choice: Any, expected: str, is_lost: bool) -> None:
+    """Its server answers 422 for another object (router-for-me/CLIProxyAPI#4718)."""
+    converted = _convert({"input": "x", "tools": tools, "tool_choice": choice}, "responses", "responses", "xai")
+
+    assert converted.body["tool_choice"] in (expected, {"type": "function", "name": "f"})
+    assert [loss.path for loss in converted.losses] == (["/tool_choice"] if is_lost else [])

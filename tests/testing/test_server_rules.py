@@ -92,6 +92,13 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("xai", "chat_completions", "live_search", {"search_parameters": {"mode": "auto"}}),
     ("xai", "chat_completions", "tool_type", {"tools": [{"type": "live_search"}]}),
     ("xai", "responses", "effort", _EFFORT_OF_XAI),
+    ("xai", "responses", "tool_choice", {"tool_choice": {"type": "web_search"}}),
+    (
+        "xai",
+        "responses",
+        "tool_choice",
+        {"tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "web_search"}]}},
+    ),
 ]
 ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     *((name, format, rule, _TEXT) for name, format, rule, _ in _ON_REFUSALS),
@@ -131,6 +138,8 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("vertex", "messages", "tool_type", _tool("tool_search_tool_bm25_20251119")),
     ("vertex", "messages", "tool_type", _tool("web_search_20250305")),
     ("xai", "chat_completions", "effort", {"reasoning_effort": "xhigh"}),
+    ("xai", "responses", "tool_choice", {"tool_choice": {"type": "function", "name": "f"}}),
+    ("xai", "responses", "tool_choice", {"tool_choice": "required"}),
     ("xai", "chat_completions", "live_search", _TOOLS),
     ("xai", "chat_completions", "tool_type", _TOOLS),
     ("xai", "responses", "effort", {"input": "hi", "reasoning": {"effort": "none"}}),

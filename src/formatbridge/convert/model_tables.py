@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel
 
@@ -278,9 +278,6 @@ def _read_litellm_row(row: Mapping[str, Any], has_instructions: bool) -> ModelFa
     """
     efforts = _read_litellm_efforts(row)
     reasoning = _read_litellm_reasoning(row, efforts)
-    listed = _read_media(row, "supported_modalities") or frozenset()
-    flagged = frozenset(kind for flag, kind in _LITELLM_INPUTS.items() if row.get(flag) is True)
-    states_inputs = bool(listed) or any(flag in row for flag in _LITELLM_INPUTS)
     return ModelFacts(
         output_limit=_read_positive(row.get("max_output_tokens")),
         context=_read_positive(row.get("max_input_tokens")),
@@ -288,9 +285,23 @@ def _read_litellm_row(row: Mapping[str, Any], has_instructions: bool) -> ModelFa
         reasoning=reasoning,
         efforts=efforts,
         budgets=_ANTHROPIC_BUDGETS if reasoning == "budget" else None,
-        inputs=_add_text_kind(listed | flagged) if states_inputs else None,
+        inputs=_read_litellm_inputs(row),
         outputs=_read_media(row, "supported_output_modalities"),
     )
+
+
+def _read_litellm_inputs(row: Mapping[str, Any]) -> frozenset[MediaKind] | None:
+    """Read the kinds of input of one row: a list, which never has documents, and flags. Without both they are unknown.
+
+    A kind without a flag is unknown, and only kinds that the row denies are missing.
+    """
+    listed = _read_media(row, "supported_modalities")
+    flags = {kind: row.get(flag) for flag, kind in _LITELLM_INPUTS.items()}
+    kinds = _add_text_kind(listed | {"document"}) if listed else frozenset(get_args(MediaKind))
+    kinds = (kinds | {kind for kind, flag in flags.items() if flag is True}) - {
+        kind for kind, flag in flags.items() if flag is False
+    }
+    return kinds if listed or False in flags.values() else None
 
 
 def _read_litellm_efforts(row: Mapping[str, Any]) -> tuple[Effort, ...]:

@@ -534,6 +534,7 @@ _OF_TARGET = _OF_MODEL | {
     "ignored_by_server",
     "unsupported_by_server",
     "server_limit",
+    "server_range",
     "rejected_combination",
     "other_tool_of_server",
 }

@@ -79,6 +79,7 @@ REASONS: Mapping[str, str] = {
     "unsupported_by_server": "{server} does not support it",
     "other_tool_of_server": "{server} has another tool for it",
     "server_limit": "more than {server} accepts",
+    "server_range": "outside the range of {server}",
     "rejected_combination": "{server} rejects it next to other fields",
     "not_portable": "depends on state of the source's server",
 }

@@ -98,6 +98,7 @@ RESPONSES: Mapping[str, DialectRules] = {
         has_custom_tools=False,
         has_namespaces=False,
         has_tool_search=False,
+        accepts_allowed_tools=False,
         server_tools=_XAI_TOOLS,
         tool_types=dict.fromkeys(("web_search_preview", "web_search_preview_2025_03_11", "web_search_2025_08_26"), "web_search"),
         rejects_in_tools=frozenset({"external_web_access"}),
@@ -111,6 +112,7 @@ RESPONSES: Mapping[str, DialectRules] = {
                 "james-6-23/codex2api#516": "has_custom_tools",
                 "maximhq/bifrost#5428": "has_namespaces has_tool_search server_tools tool_types",
                 "NOirBRight/CodexHub#517": "rejects_in_tools",
+                "router-for-me/CLIProxyAPI#4718, router-for-me/CLIProxyAPI#5916": "accepts_allowed_tools",
                 IMAGES_OF_XAI: "image_types",
                 "docs.x.ai/developers/model-capabilities/text/reasoning; chenyme/grok2api#901": "efforts",
             }

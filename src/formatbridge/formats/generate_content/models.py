@@ -18,7 +18,7 @@ _MODEL = frozenset({
 })  # fmt: skip
 MODEL_LIST_KEYS = tuple(key for name in (*_LISTS, "nextPageToken") for key in camel_and_snake(name))
 """The keys of a page, which the server accepts in camelCase and in snake_case."""
-_METHODS = ["generateContent", "streamGenerateContent"]
+_METHODS = ("generateContent", "streamGenerateContent")
 
 
 def decode_models(body: JsonObject) -> ir.ModelList:
@@ -70,7 +70,7 @@ def _encode_model(model: ir.Model, pointer: str, losses: Ledger) -> JsonObject:
     methods = model.methods
     # Clients choose models by this list, and other formats have no counterpart. The two methods are those of this library.
     if methods is None:
-        methods = losses.added(f"{pointer}/supportedGenerationMethods", _METHODS)
+        methods = losses.added(f"{pointer}/supportedGenerationMethods", [*_METHODS])
     is_full = model.id.startswith(("models/", "tunedModels/", "publishers/"))
     fields = {
         "name": model.id if is_full else f"models/{model.id}",

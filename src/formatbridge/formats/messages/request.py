@@ -86,7 +86,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     if reasoning or request.output_format:
         body |= _encode_output(request, limit, rejects_thinking, losses)
     if is_forced and forced_call_excludes_reasoning(losses) and "thinking" not in body:
-        body |= add_reasoning_off({"thinking": _OFF}, losses)
+        body |= add_reasoning_off({"thinking": dict(_OFF)}, losses)
     if settings:
         has_thinking = reasoning is not None and body.get("thinking", _OFF) != _OFF
         encode_settings(request, body, has_thinking, losses, options)

@@ -251,13 +251,15 @@ def encode_tool_choice(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledg
         case "named":
             return _encode_named(choice.names, tools)[0]
         case "allowed":
-            return _encode_allowed(choice, tools, losses)
+            return _encode_allowed(choice, tools, losses) if _reads_objects(losses) else choice.allowed_mode
         case "validated":  # an earlier step has noted the change to ``auto``
             return "auto"
         case "hosted":
             encoded = _encode_hosted_choices(tools).get(choice.names[0])
             if encoded is None:
                 losses.dropped(choice, code="server_tool", severity="impossible")
+            elif not _reads_objects(losses):
+                return "required" if len(tools) == 1 else losses.changed(choice, "", "auto", "unsupported_by_server")  # type: ignore[return-value]  # a mode
             elif encoded["type"] in FORCED_BY_ALLOWED_TOOLS:
                 return {"type": "allowed_tools", "mode": "required", "tools": [encoded]}
             return encoded
@@ -323,6 +325,11 @@ def _decode_allowed(raw: JsonObject, src: str) -> ir.ToolChoice:
         src=src,
         extra=extra,
     )
+
+
+def _reads_objects(losses: Ledger) -> bool:
+    """Return whether the server reads a choice of several tools or of a server tool. Otherwise the request has the allowed tools only."""
+    return losses.dialect is None or losses.dialect.accepts_allowed_tools is not False
 
 
 def _encode_allowed(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledger) -> JsonObject:

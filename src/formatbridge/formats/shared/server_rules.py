@@ -95,7 +95,7 @@ def _adapt_settings(request: ir.Request, spec: FormatSpec, rules: DialectRules, 
         settings["stop"] = losses.changed(request, "stop", stop[: rules.most_stops], _LIMIT)
     for name in rules.ranges:
         if settings.get(name) is not None:
-            settings[name] = clamp(request, name, settings[name], rules.ranges, losses)
+            settings[name] = clamp(request, name, settings[name], rules.ranges, losses, "server_range")
     return replace(request, settings=settings) if settings != request.settings else request  # type: ignore[arg-type]  # the same keys
 
 
@@ -141,11 +141,9 @@ def _without_unread_objects(request: ir.Request, rules: DialectRules, losses: Le
     if choice is not None and "tool_choice" in unread:
         if choice.mode == "none" and request.tools:  # the model would call a tool that it has
             return _without_tools(request, "excluded", "info", losses)
-        if _restricts_functions(choice):  # the model cannot call tools that it does not have
-            request = without_other_tools(request, choice, losses)
-            if choice.allowed_mode == "required":
-                losses.changed(choice, "allowed_mode", None, _code_of("tool_choice", rules))
-        elif choice.mode != "auto":
+        if _restricts_functions(choice):
+            return request  # ``_adapt_tool_choice`` leaves out the other tools
+        if choice.mode != "auto":
             losses.dropped(choice, code=_code_of("tool_choice", rules))
         losses.extras(choice)
         request = replace(request, tool_choice=None)
@@ -174,7 +172,7 @@ def _adapt_output_format(request: ir.Request, rules: DialectRules, losses: Ledge
     if format.type == "json_schema":
         losses.changed(format, "", {"type": "json_object"}, _UNSUPPORTED)
         return replace(request, output_format=ir.OutputFormat(type="json_object", src=format.src))
-    return replace(request, output_format=replace(format, type="json_schema", name="json", schema=_ANY_OBJECT))
+    return replace(request, output_format=replace(format, type="json_schema", name="json", schema=dict(_ANY_OBJECT)))
 
 
 def _with_tools_or_format(request: ir.Request, losses: Ledger) -> ir.Request:
@@ -490,6 +488,8 @@ def _adapt_tool_choice(request: ir.Request, rules: DialectRules, losses: Ledger)
     One named tool becomes the only tool, and the model must call it. A choice of no tool leaves out all tools.
     """
     choice = request.tool_choice
+    if choice is not None and "tool_choice" in rules.unread:
+        return _without_list_of_tools(request, choice, rules, losses)
     if choice is not None and choice.mode == "allowed" and choice.allowed_mode == "required" and "required" not in rules.tool_modes:
         losses.changed(choice, "allowed_mode", "auto", _UNSUPPORTED)
         return replace(request, tool_choice=replace(choice, allowed_mode="auto"))
@@ -502,6 +502,15 @@ def _adapt_tool_choice(request: ir.Request, rules: DialectRules, losses: Ledger)
     losses.changed(choice, "", "auto", _UNSUPPORTED)
     losses.extras(choice)
     return replace(request, tool_choice=ir.ToolChoice(mode="auto", src=choice.src))
+
+
+def _without_list_of_tools(request: ir.Request, choice: ir.ToolChoice, rules: DialectRules, losses: Ledger) -> ir.Request:
+    """Leave out the tools that a list does not allow, and the list: the model cannot call tools that it does not have."""
+    request = without_other_tools(request, choice, losses)
+    if choice.allowed_mode == "required":
+        losses.changed(choice, "allowed_mode", None, _code_of("tool_choice", rules))
+    losses.extras(choice)
+    return replace(request, tool_choice=None)
 
 
 # Bodies.

@@ -83,12 +83,12 @@ def encode_flat_settings(
         _cut_to_size(request, wire, body, losses)
 
 
-def clamp(request: ir.Request, name: str, value: Any, ranges: Ranges, losses: Ledger) -> Any:
+def clamp(request: ir.Request, name: str, value: Any, ranges: Ranges, losses: Ledger, code: str = "out_of_range") -> Any:
     """Return a setting; note a number outside its range, which becomes the nearest one inside."""
     bounds = ranges.get(name)
     if bounds is None or bounds[0] <= value <= bounds[1]:
         return value
-    return losses.changed(request, name, min(max(value, bounds[0]), bounds[1]), "out_of_range")
+    return losses.changed(request, name, min(max(value, bounds[0]), bounds[1]), code)
 
 
 def _cut_to_size(request: ir.Request, wire: Mapping[str, str], body: dict[str, Any], losses: Ledger) -> None:

@@ -28,7 +28,6 @@ from formatbridge.report.ledger import Ledger
 _parts_of, _id_of, _call_id_of, _name_of = map(attrgetter, ("parts", "id", "call_id", "name"))
 _kind_of, _namespace_of = map(attrgetter, ("kind", "namespace"))
 _Kind = Literal["function", "custom", "tool_search"]
-_SCHEMA_OF_TEXT = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 
 
 @dataclass(slots=True)
@@ -285,7 +284,7 @@ def _wrapped_tool(tool: ir.CustomTool, losses: Ledger) -> ir.FunctionTool:
     return ir.FunctionTool(
         name=tool.name,
         description=tool.description,
-        parameters=_SCHEMA_OF_TEXT,
+        parameters={"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]},
         defer_loading=tool.defer_loading,
         callers=tool.callers,
         cache=tool.cache,

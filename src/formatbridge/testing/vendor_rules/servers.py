@@ -240,6 +240,9 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.known_efforts(_XAI_EFFORTS, "none", "low", "medium", "high", "xhigh", words=checks.xai_error),
         ),
         "responses": (
+            checks.tool_choices(
+                "router-for-me/CLIProxyAPI#4718, router-for-me/CLIProxyAPI#5916", "none", "auto", "required", words=checks.xai_error
+            ),
             checks.no_items_of_openai(
                 "router-for-me/CLIProxyAPI#4434",
                 422,
