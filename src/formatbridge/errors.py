@@ -24,7 +24,7 @@ FormatBridgeError
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 from formatbridge import ir
 from formatbridge.arguments import suggestion
@@ -219,7 +219,7 @@ class APIStatusError(APIError):
         retry_after: float | None = None,
         body: bytes = b"",
         kind: ir.ErrorKind = "server",
-        rewrite: Callable[[APIStatusError, ir.FormatName], tuple[int, dict[str, Any]]] | None = None,
+        rewrite: Callable[[APIStatusError, ir.FormatName], tuple[int, JsonObject]] | None = None,
     ) -> None:
         super().__init__(text)
         self.status = status
@@ -240,7 +240,7 @@ class APIStatusError(APIError):
         """The canonical kind of the error, which is the same in all formats."""
         self._rewrite = rewrite
 
-    def as_format(self, format: ir.FormatName) -> tuple[int, dict[str, Any]]:
+    def as_format(self, format: ir.FormatName) -> tuple[int, JsonObject]:
         """Return the error in any format, for a gateway: HTTP status and body."""
         if self._rewrite is None:
             raise ConfigurationError("the error was not raised by a client: only such an error can be written in a format")

@@ -31,7 +31,7 @@ _CHUNK_BODIES, _CHUNK_BYTES = 128, 1_000_000
 """Bodies and bytes that are converted together, and sent to a process together."""
 _SAVE_SECONDS = 1.0
 """Time between two states of a partial file."""
-_NO_PART_OF_CONVERSION = {"argv", "command", "compact", "diff", "failed", "files", "jobs", "output", "report", "resume"}
+_NO_PART_OF_CONVERSION = frozenset({"argv", "command", "compact", "diff", "failed", "files", "jobs", "output", "report", "resume"})
 
 
 class Target(NamedTuple):

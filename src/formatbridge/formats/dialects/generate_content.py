@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from formatbridge.dialect import DialectRules
 from formatbridge.formats.dialects.common import sources_of_fields
+from formatbridge.formats.shared.parts import IMAGE_TYPES
 
 _SDK = "github.com/googleapis/python-genai google/genai/models.py"
 """The official SDK, which raises an error for fields that only the other server has."""
-_IMAGES = frozenset({"image/heic", "image/heif", "image/jpeg", "image/png", "image/webp"})
 _SHARED_TOOLS = frozenset({"code", "computerUse", "googleMaps", "web_fetch", "web_search"})
 """Tools that both servers run: families, and fields of tools without a family."""
 
@@ -31,7 +31,7 @@ GENERATE_CONTENT: Mapping[str, DialectRules] = {
             }
         ),
         server_tools=_SHARED_TOOLS | {"fileSearch", "mcp"},
-        image_types=_IMAGES,
+        image_types=IMAGE_TYPES["generate_content"],
         sources=sources_of_fields(
             {
                 "Portkey-AI/gateway#984": "rejects.labels",
@@ -50,7 +50,7 @@ GENERATE_CONTENT: Mapping[str, DialectRules] = {
             {"generationConfig/enableEnhancedCivicAnswers", "tools/*/mcpServers", "toolConfig/includeServerSideToolInvocations"}
         ),
         server_tools=_SHARED_TOOLS | {"exaAiSearch", "parallelAiSearch", "retrieval"},
-        image_types=_IMAGES,
+        image_types=IMAGE_TYPES["generate_content"],
         sources=sources_of_fields(
             {
                 "cloud.google.com/vertex-ai/generative-ai/docs/multimodal/add-labels-to-api-calls, Portkey-AI/gateway#984": (

@@ -15,7 +15,7 @@ from formatbridge.formats.shared.unmodelled_fields import read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
-# Keys that the decoder reads in each type of annotation.
+# Keys that the decoder reads in each type of annotation; it keeps all others in ``extra``, for the report and for the same format.
 _URL = frozenset({"type", "url", "title", "start_index", "end_index"})
 _FILE = frozenset({"type", "file_id", "filename", "index"})
 _CONTAINER_FILE = frozenset({"type", "file_id", "filename", "start_index", "end_index"})

@@ -34,7 +34,7 @@ from formatbridge.streaming.replay import DELTA_FIELDS
 # Source: the official SDK, ``ResponseInputImage.detail`` and ``ResponseInputFile.detail``.
 _DETAILS = frozenset({"auto", "low", "high", "original"})
 _FILE_DETAILS = frozenset({"auto", "low", "high"})
-# Keys that the decoder reads in each type of part.
+# Keys that the decoder reads in each type of part; it keeps all others in ``extra``, for the report and for the same format.
 _TEXT = frozenset({"type", "text"})
 _OUTPUT = frozenset({"type", "text", "annotations"})
 _FOREIGN_TEXT = frozenset({"type", "text"})

@@ -27,7 +27,7 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
 
-# Keys that the decoder reads in messages.
+# Keys that the decoder reads in messages; it keeps all others in ``extra``, for the report and for the same format.
 _MESSAGE = frozenset({"type", "role", "content"})
 _OUTPUT_MESSAGE = frozenset({"type", "role", "content", "id"})
 _COMPLETED_MESSAGE = _OUTPUT_MESSAGE | {"status"}

@@ -49,7 +49,7 @@ A choice of one tool has only an older type for them, which must equal the type 
 types of allowed tools.
 """
 
-# Keys that the decoder reads in each type of tool.
+# Keys that the decoder reads in each type of tool; it keeps all others in ``extra``, for the report and for the same format.
 _SEARCH_PREVIEW = frozenset({"type", "search_context_size", "user_location"})
 _SEARCH = _SEARCH_PREVIEW | {"filters"}
 _SERVER = frozenset({
@@ -186,7 +186,7 @@ _SEVERITY: Mapping[str, Severity] = {
 _MEDIA_TYPES = {"jpeg": "image/jpeg", "svg": "image/svg+xml"}
 _FORMATS = {"image/png": "png", "image/webp": "webp", "image/jpeg": "jpeg", "image/gif": "gif", "image/svg+xml": "svg"}
 
-# Keys that the decoder reads in each type of item.
+# Keys that the decoder reads in each type of item; it keeps all others in ``extra``, for the report and for the same format.
 _IMAGE_KEYS = frozenset({"type", "id", "result", "output_format"})
 _CODE = frozenset({"type", "id", "code", "outputs", "status"})
 _LOGS = frozenset({"type", "logs"})

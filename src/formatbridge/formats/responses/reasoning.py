@@ -16,7 +16,7 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
 
-# Keys that the decoder reads.
+# Keys that the decoder reads; it keeps all others in ``extra``, for the report and for the same format.
 _ITEM = frozenset({"type", "id", "summary", "content", "encrypted_content"})
 _PART = frozenset({"type", "text"})
 _CONFIG = frozenset({"effort", "summary", "generate_summary"})

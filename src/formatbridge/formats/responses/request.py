@@ -38,13 +38,13 @@ from formatbridge.report.reasons import SEARCHES_DEFERRED
 _NOT_SETTINGS = frozenset({"model", "input", "instructions", "stream"})
 """Keys that a request with only flat settings may have, too."""
 _KNOWN = FIELDS | SETTINGS.canonical.keys() | {"model", "input", "instructions", "stream", "tools", "tool_choice", "reasoning"}
-"""Keys that the decoder reads."""
+"""Keys that the decoder reads; it keeps all others in ``extra``, for the report and for the same format."""
 _CONFIGURATION = frozenset({"additional_tools", "configuration_update"})
 """Items that change the configuration for the items after them."""
 _CALL_OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})
 """Items with the output of a tool call."""
 
-# Keys that the decoder reads in items of ``_CONFIGURATION``.
+# Keys that the decoder reads in items of ``_CONFIGURATION``; it keeps all others in ``extra``, for the report and for the same format.
 _ADDED_TOOLS = frozenset({"type", "role", "tools"})
 _UPDATE = frozenset({"type", "reasoning"})
 

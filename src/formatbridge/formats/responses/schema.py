@@ -13,7 +13,7 @@ from formatbridge.formats.shared.unmodelled_fields import read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
-# Keys that the decoder reads.
+# Keys that the decoder reads; it keeps all others in ``extra``, for the report and for the same format.
 _FORMAT = frozenset({"type", "name", "description", "schema", "strict"})
 
 

@@ -19,7 +19,7 @@ from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
-# Keys that the decoder reads in each type of call.
+# Keys that the decoder reads in each type of call; it keeps all others in ``extra``, for the report and for the same format.
 _CALL = frozenset({"type", "id", "call_id", "name", "arguments", "namespace"})
 _COMPLETED_CALL = _CALL | {"status"}
 _CUSTOM_CALL = frozenset({"type", "id", "call_id", "name", "input", "namespace"})
@@ -124,7 +124,7 @@ def _generate_id(call: ir.ToolCall, raw: JsonObject) -> None:
     call.id, call.has_generated_id = raw.get("id") or f"call_{call.src.rpartition('/')[2]}", True
 
 
-# Keys that the decoder reads in results.
+# Keys that the decoder reads in results; it keeps all others in ``extra``, for the report and for the same format.
 _RESULT = frozenset({"type", "call_id", "name", "namespace", "output"})
 _SEARCH_OUTPUT = frozenset({"type", "call_id", "execution", "tools"})
 _IDENTITY = frozenset({"type", "name"})

@@ -30,7 +30,7 @@ from formatbridge.report.ledger import WHOLE_NODE, Ledger
 TOOL_SEARCH = "tool_search"
 """The name of a tool search as a function; tools of the type ``tool_search`` have no name."""
 
-# Keys that the decoder reads in each type of tool.
+# Keys that the decoder reads in each type of tool; it keeps all others in ``extra``, for the report and for the same format.
 _COMMON = frozenset({"type", "name", "description", "allowed_callers", "defer_loading"})
 _FUNCTION = _COMMON | {"parameters", "strict", "output_schema"}
 _SIMPLE_FUNCTION = frozenset({"type", "name", "description", "parameters", "strict"})
@@ -259,7 +259,7 @@ def encode_tool_choice(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledg
             if encoded is None:
                 losses.dropped(choice, code="server_tool", severity="impossible")
             elif not _reads_objects(losses):
-                return "required" if len(tools) == 1 else losses.changed(choice, "", "auto", "unsupported_by_server")  # type: ignore[return-value]  # a mode
+                return "required" if len(tools) == 1 else losses.changed(choice, "", "auto", "unsupported_by_server")
             elif encoded["type"] in FORCED_BY_ALLOWED_TOOLS:
                 return {"type": "allowed_tools", "mode": "required", "tools": [encoded]}
             return encoded

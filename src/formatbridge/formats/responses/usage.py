@@ -11,7 +11,7 @@ from formatbridge.report.ledger import Ledger
 
 _NAMES = (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens"))
 _DETAILS = (("input_tokens_details", "prompt_tokens_details"), ("output_tokens_details", "completion_tokens_details"))
-# Keys that the decoder reads.
+# Keys that the decoder reads; it keeps all others in ``extra``, for the report and for the same format.
 _USAGE = frozenset({"total_tokens", *(name for pair in _NAMES + _DETAILS for name in pair)})
 _INPUT_DETAILS = frozenset({
     "cached_tokens", "cache_write_tokens", "cache_write_tokens_details", "text_tokens", "audio_tokens", "image_tokens",
