@@ -517,6 +517,20 @@ def test_bedrock_searches_tools_by_regular_expressions(kind: str, codes: dict[st
     assert _codes(converted) == codes
 
 
+@pytest.mark.parametrize("kinds", [("regex", "bm25"), ("bm25", "regex")])
+def test_bedrock_gets_one_search_in_place_of_two(kinds: tuple[str, str]) -> None:
+    """Both searches have the same type on its server, which rejects two tools with one name."""
+    searches = [{"type": f"tool_search_tool_{kind}_20251119", "name": f"tool_search_tool_{kind}"} for kind in kinds]
+    body = {"max_tokens": 9, "messages": [_USER], "tools": [searches[0], _DEFERRED, searches[1], _TOOL]}
+
+    converted = _convert(body, "messages", "messages", "bedrock")
+
+    regex = {"type": "tool_search_tool_regex", "name": "tool_search_tool_regex"}
+    assert converted.body["tools"] == [regex, _DEFERRED, _TOOL]
+    assert _codes(converted) == ({"/tools/0": "nearest_value"} if kinds[0] == "bm25" else {}) | {"/tools/2": "too_many"}
+    assert _convert(body, "messages", "messages", "vertex").body["tools"] == body["tools"]
+
+
 def test_bedrock_gets_the_search_of_responses() -> None:
     """The search of OpenAI's server has no kind, so it becomes the one of the two that the server has."""
     function = {"type": "function", "name": "later", "parameters": {"type": "object", "properties": {}}, "defer_loading": True}

@@ -85,7 +85,7 @@ DIFFERENCES: dict[str, dict[str, str]] = {
     },
     "hosted_tools": {
         "each vendor has other names for the tools that its server runs, and for their results": (
-            " hosted_name has_output_item python_runs"
+            " hosted_name hosted_type has_output_item python_runs"
         ),
         "chat_completions: messages have no calls of hosted tools, and requests no MCP servers": (
             " decode_hosted encode_hosted decode_server encode_server"

@@ -44,6 +44,9 @@ HOSTED: dict[str, tuple[str, str]] = {
 }
 """Families of server tools to the type that is written, and their name."""
 
+_SEARCHES = frozenset({"tool_search_tool_bm25", "tool_search_tool_regex"})
+"""The types of searches of tools, without a version."""
+
 SERVER_NAMES = {family: name for family, (_, name) in HOSTED.items()}
 """Families of server tools to their names, which must be unique among all tools of a request."""
 
@@ -91,20 +94,28 @@ def _is_valid(raw: JsonObject) -> bool:
     return isinstance(raw.get("name"), str | None) and isinstance(mark, dict) and isinstance(mark.get("ttl"), str | None)
 
 
+def hosted_type(tool: ir.HostedTool, losses: Ledger) -> tuple[str, str]:
+    """Return the type that is written for a server tool of a known family, and its name. The name must be unique in a request."""
+    default, name = HOSTED[tool.family]
+    kind = tool.kind if _VERSION.sub("", tool.kind) in _SEARCHES else default
+    if losses.dialect is not None:
+        types = losses.dialect.tool_types
+        kind = types.get(kind) or types.get(default, kind)
+    return kind, _VERSION.sub("", kind) if tool.family == "tool_search" else name
+
+
 def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None:
     """Encode a server tool; None if this format has no such tool."""
     if tool.family not in HOSTED:
         losses.dropped(tool, code="server_tool", severity="impossible")
         return None
     drop_unheld(tool, losses)
-    kind, name = HOSTED[tool.family]
-    types = losses.dialect.tool_types if losses.dialect is not None else {}
-    kind = types.get(kind, kind)
-    body: JsonObject = {"type": kind, "name": kind if tool.family == "tool_search" else name}
-    # The server has two searches of tools. One by regular expression has no counterpart, and the search of Responses has no kind.
-    if tool.family == "tool_search" and _VERSION.sub("", tool.kind) != kind:
+    kind, name = hosted_type(tool, losses)
+    body: JsonObject = {"type": kind, "name": name}
+    # The server has two searches of tools. The search of Responses has no kind.
+    if tool.family == "tool_search" and _VERSION.sub("", tool.kind) != name:
         losses.changed(tool, "", body)
-    elif tool.family != "tool_search" and tool.kind in types:
+    elif tool.family != "tool_search" and losses.dialect is not None and tool.kind in losses.dialect.tool_types:
         losses.changed(tool, "", body, "unsupported_by_server")
     is_web = tool.family in ("web_search", "web_fetch")
     for option in ("allowed_domains", "blocked_domains", "max_uses"):

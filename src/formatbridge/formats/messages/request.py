@@ -128,7 +128,7 @@ def _encode_conversation(request: ir.Request, losses: Ledger, options: Options) 
     system = _encode_system_prompt(messages[:leading], losses) if leading else []
     # Only recent models accept system messages among the turns (BerriAI/litellm#33807). For others, their texts become part of ``system``.
     keeps_system_messages = options.mid_system == "native"
-    server_tools = server_tools_of(request.tools) if adds_tools(request) else set()
+    server_tools = server_tools_of(request.tools, losses) if adds_tools(request) else set()
     has_thinking = request.reasoning is not None and not is_reasoning_off(request.reasoning)
     encoder = TurnEncoder(losses, keeps_system_messages, server_tools, has_thinking)
     turns = encoder.encode(messages[leading:] if leading else messages)

@@ -17,6 +17,7 @@ from formatbridge.formats.messages.hosted_tools import (
     encode_hosted_tool,
     encode_server,
     hosted_name,
+    hosted_type,
 )
 from formatbridge.formats.messages.schema import encode_schema, is_recursive
 from formatbridge.formats.shared.cache_marks import decode_cache_control
@@ -66,10 +67,12 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
     return ({"mcp_servers": servers} if servers else {}) | ({"tools": definitions} if definitions else {})
 
 
-def server_tools_of(tools: list[ir.Tool]) -> set[str]:
-    """Return the keys of server tools and MCP servers, which must be unique in a request: the family, or ``mcp`` and the label."""
-    families = {tool.family for tool in tools if isinstance(tool, ir.HostedTool) and tool.family in SERVER_NAMES}
-    return families | {f"mcp {tool.label}" for tool in tools if isinstance(tool, ir.McpServer)}
+def server_tools_of(tools: list[ir.Tool], losses: Ledger) -> set[str]:
+    """Return the keys of server tools and MCP servers, which must be unique in a request: the name, or ``mcp`` and the label."""
+    hosted = [tool for tool in tools if isinstance(tool, ir.HostedTool) and tool.family in SERVER_NAMES]
+    return {hosted_type(tool, losses)[1] for tool in hosted} | {
+        f"mcp {tool.label}" for tool in tools if isinstance(tool, ir.McpServer)
+    }
 
 
 def encode_tool(
@@ -84,17 +87,17 @@ def encode_tool(
     match tool:
         case ir.FunctionTool():
             return encode_function(tool, pointer, has_code, losses)
-        case ir.HostedTool() | ir.McpServer() if server_tools_of([tool]) & known:
+        case ir.HostedTool() | ir.McpServer() if server_tools_of([tool], losses) & known:
             # A second MCP server with the same name has other tools. A second search tool has the same effect as the first.
             losses.dropped(tool, code="too_many", severity="impossible" if isinstance(tool, ir.McpServer) else "lossy")
             return None
         case ir.HostedTool():
             hosted = encode_hosted_tool(tool, losses)
-            known |= server_tools_of([tool]) if hosted else set()
+            known |= server_tools_of([tool], losses) if hosted else set()
             return hosted
         case ir.McpServer():
             pair = encode_server(tool, losses)
-            known |= server_tools_of([tool]) if pair else set()
+            known |= server_tools_of([tool], losses) if pair else set()
             servers += pair[:1] if pair else ()
             return pair[1] if pair else None
         case ir.CustomTool() | ir.Namespace():
