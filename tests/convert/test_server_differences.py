@@ -576,6 +576,27 @@ def test_vertex_gets_the_basic_web_search() -> None:
     assert of_chat.losses == ()
 
 
+_CALL = {"id": "c1", "type": "function", "function": {"name": "now", "arguments": "{}"}}
+
+
+@pytest.mark.parametrize("dialect", ["deepseek", "moonshot"])
+def test_servers_that_verify_no_signatures_get_reasoning_without_one(dialect: str) -> None:
+    """Both reject a call without its reasoning in the next request, and accept reasoning of another format."""
+    call = {"role": "assistant", "content": None, "reasoning_content": "Ask the clock.", "tool_calls": [_CALL]}
+    result = {"role": "tool", "tool_call_id": "c1", "content": "noon"}
+    body = {"messages": [_USER, call, result], "tools": [_NOW], "max_tokens": 9}
+
+    converted = _convert(body, "chat_completions", "messages", dialect)
+    without = _convert(
+        body | {"messages": [_USER, call | {"reasoning_content": None}, result]}, "chat_completions", "messages", dialect
+    )
+
+    use = {"type": "tool_use", "id": "c1", "name": "now", "input": {}}
+    assert converted.body["messages"][1]["content"] == [{"type": "thinking", "thinking": "Ask the clock.", "signature": ""}, use]
+    assert converted.losses == ()
+    assert without.body["messages"][1]["content"] == [use]
+
+
 _GIF = "R0lGODlhAQABAAAAACw="
 _READ = ("image/png", "image/webp")
 

@@ -53,6 +53,7 @@ MESSAGES: Mapping[str, DialectRules] = {
         accepts_later_instructions=False,
         ignores=frozenset({"container", "mcp_servers", "service_tier", "top_k"}),
         forced_call_excludes_reasoning=True,
+        accepts_unsigned_reasoning=True,
         media=IMAGES,
         cache_marks="none",
         ignores_nested=frozenset(
@@ -83,6 +84,7 @@ MESSAGES: Mapping[str, DialectRules] = {
             {
                 "deepseek-ai/awesome-deepseek-integration#639, deepseek-ai/DeepSeek-V3#1370": "accepts_later_instructions",
                 "deepseek-ai/awesome-deepseek-integration#598, deepseek-ai/DeepSeek-V3#1376": "forced_call_excludes_reasoning",
+                "NousResearch/hermes-agent#17510, can1357/oh-my-pi#908": "accepts_unsigned_reasoning",
                 "api-docs.deepseek.com/guides/anthropic_api, Simple Fields": "ignores ignores_nested output_formats",
                 "api-docs.deepseek.com/guides/anthropic_api, Message Fields": "cache_marks rejects_blocks server_tools",
                 "api-docs.deepseek.com/guides/thinking_mode": "efforts replaced_efforts",
@@ -107,7 +109,13 @@ MESSAGES: Mapping[str, DialectRules] = {
             }
         ),
     ),
-    "moonshot": DialectRules(server="Moonshot"),
+    "moonshot": DialectRules(
+        server="Moonshot",
+        accepts_unsigned_reasoning=True,
+        sources=sources_of_fields(
+            {"NousResearch/hermes-agent#14018, NousResearch/hermes-agent#17057": "accepts_unsigned_reasoning"}
+        ),
+    ),
     "openrouter": DialectRules(server="OpenRouter"),
     "vertex": DialectRules(
         server="Vertex AI",

@@ -283,6 +283,19 @@ def reasoning_required(source: str, message: str) -> Rule:
     return Rule("reasoning_required", "a message with tool calls and without `reasoning_content`", source, check)
 
 
+def signatures_of_server(source: str) -> Rule:
+    """Return a rule for servers of Messages that accept thinking with an empty signature, and no signature of another server."""
+
+    def check(body: JsonObject, facts: Facts) -> Failure | None:
+        for place, block in _parts(body):
+            token = block.get({"thinking": "signature", "redacted_thinking": "data"}.get(block.get("type", ""), ""))
+            if token and not facts.accepts_token("messages", token):
+                return openai_failure(400, f"messages.{place}: Invalid token in `{block['type']}` block")
+        return None
+
+    return Rule("unknown_signature", "the token of a thinking block is not empty, and not this server's", source, check)
+
+
 def reasoning_off(source: str, field: str, off: object, message: str, words: Words = _openai) -> Rule:
     """Return a rule for servers that accept a forced tool call only if ``field`` turns reasoning off."""
 

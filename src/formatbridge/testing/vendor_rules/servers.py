@@ -94,6 +94,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             ),
         ),
         "messages": (
+            checks.signatures_of_server("NousResearch/hermes-agent#17510, can1357/oh-my-pi#908"),
             checks.no_system_turns("deepseek-ai/DeepSeek-V3#1370", "unknown variant `system`, expected `user` or `assistant`"),
             checks.reasoning_off(
                 "deepseek-ai/awesome-deepseek-integration#598",
@@ -344,7 +345,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 "continuedev/continue#11600", "thinking is enabled but reasoning_content is missing in assistant tool call message"
             ),
         ),
-        "messages": (),
+        "messages": (checks.signatures_of_server("NousResearch/hermes-agent#14018"),),
     },
     "zhipu": {
         _CHAT: (
@@ -548,10 +549,12 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
 RULES_NOT_ENFORCED: Mapping[tuple[str | None, fb.FormatName], frozenset[str]] = {
     ("cerebras", "chat_completions"): frozenset({"metadata_not_stored"}),
     ("deepseek", "chat_completions"): frozenset({"stop_count"}),
+    ("deepseek", "messages"): frozenset({"unknown_signature"}),
     ("fireworks", "chat_completions"): frozenset({"metadata_not_stored"}),
     ("huggingface", "chat_completions"): frozenset({"empty_list"}),
     ("llamacpp", "chat_completions"): frozenset({"stop_count"}),
     ("mistral", "chat_completions"): frozenset({"metadata_not_stored", "empty_list"}),
+    ("moonshot", "messages"): frozenset({"unknown_signature"}),
     ("ollama", "chat_completions"): frozenset({"stop_count"}),
     ("sglang", "chat_completions"): frozenset({"stop_count"}),
     ("xai", "chat_completions"): frozenset({"metadata_not_stored"}),
