@@ -597,6 +597,24 @@ def test_servers_that_verify_no_signatures_get_reasoning_without_one(dialect: st
     assert without.body["messages"][1]["content"] == [use]
 
 
+@pytest.mark.parametrize("source", ["messages", "chat_completions"])
+def test_deepseek_treats_a_call_of_any_tool_as_a_free_choice(source: fb.Format) -> None:
+    """So the choice is in the report, and reasoning stays. Only a call of one tool turns reasoning off."""
+    tools = {"messages": [_TOOL], "chat_completions": [_NOW]}[source]
+    any_tool, one_tool = {
+        "messages": ({"type": "any"}, {"type": "tool", "name": "now"}),
+        "chat_completions": ("required", {"type": "function", "function": {"name": "now"}}),
+    }[source]
+    body = {"max_tokens": 9, "messages": [_USER], "tools": tools}
+
+    free = _convert(body | {"tool_choice": any_tool}, source, "messages", "deepseek")
+    forced = _convert(body | {"tool_choice": one_tool}, source, "messages", "deepseek")
+
+    assert (free.body["tool_choice"], "thinking" in free.body) == ({"type": "auto"}, False)
+    assert set(_codes(free).values()) == {"unsupported_by_server"}
+    assert (forced.body["tool_choice"], forced.body["thinking"]) == ({"type": "tool", "name": "now"}, {"type": "disabled"})
+
+
 _GIF = "R0lGODlhAQABAAAAACw="
 _READ = ("image/png", "image/webp")
 

@@ -78,12 +78,14 @@ MESSAGES: Mapping[str, DialectRules] = {
         ),
         server_tools=_CLIENT_TOOLS | {"web_search"},
         output_formats=frozenset(),
+        tool_modes=frozenset({"auto", "none", "named"}),
         efforts=frozenset({"none", "low", "high", "max"}),
         replaced_efforts={"medium": "high", "xhigh": "high"},
         sources=sources_of_fields(
             {
                 "deepseek-ai/awesome-deepseek-integration#639, deepseek-ai/DeepSeek-V3#1370": "accepts_later_instructions",
                 "deepseek-ai/awesome-deepseek-integration#598, deepseek-ai/DeepSeek-V3#1376": "forced_call_excludes_reasoning",
+                "api-docs.deepseek.com/api/create-message, tool_choice; maximhq/bifrost#5176": "tool_modes",
                 "NousResearch/hermes-agent#17510, can1357/oh-my-pi#908": "accepts_unsigned_reasoning",
                 "api-docs.deepseek.com/guides/anthropic_api, Simple Fields": "ignores ignores_nested output_formats",
                 "api-docs.deepseek.com/guides/anthropic_api, Message Fields": "cache_marks rejects_blocks server_tools",
