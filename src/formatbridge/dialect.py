@@ -35,9 +35,18 @@ CacheMarks = Literal["cache_control", "none"]
 ToolMode = Literal["auto", "none", "required", "named"]
 """A tool choice."""
 MediaSource = Literal[
-    "image_url", "image_data", "audio_url", "audio_data", "video_url", "video_data", "document_url", "document_data", "file_id"
+    "image_url",
+    "image_data",
+    "image_file_id",
+    "audio_url",
+    "audio_data",
+    "video_url",
+    "video_data",
+    "document_url",
+    "document_data",
+    "file_id",
 ]
-"""A kind of media, and whether a request has its URL or its data; or any media by the id of an uploaded file."""
+"""A kind of media, and whether a request has its URL, its data or the id of an uploaded file; ``file_id``: any media by this id."""
 FunctionField = Literal["parameters", "description"]
 """A field of a function."""
 NestedField = Literal[

@@ -615,6 +615,18 @@ def test_deepseek_treats_a_call_of_any_tool_as_a_free_choice(source: fb.Format) 
     assert (forced.body["tool_choice"], forced.body["thinking"]) == ({"type": "tool", "name": "now"}, {"type": "disabled"})
 
 
+def test_deepseek_gets_images_that_were_uploaded_to_it() -> None:
+    """Its server has files for images, and none for documents."""
+    image = {"type": "image", "source": {"type": "file", "file_id": "file_1"}}
+    document = {"type": "document", "source": {"type": "file", "file_id": "file_2"}}
+    body = {"max_tokens": 9, "messages": [{"role": "user", "content": [image, document]}]}
+
+    converted = _convert(body, "messages", "messages", "deepseek")
+
+    assert converted.body["messages"][0]["content"] == [image]
+    assert _codes(converted) == {"/messages/0/content/1": "unsupported_by_server"}
+
+
 _GIF = "R0lGODlhAQABAAAAACw="
 _READ = ("image/png", "image/webp")
 

@@ -54,7 +54,7 @@ MESSAGES: Mapping[str, DialectRules] = {
         ignores=frozenset({"container", "mcp_servers", "service_tier", "top_k"}),
         forced_call_excludes_reasoning=True,
         accepts_unsigned_reasoning=True,
-        media=IMAGES,
+        media=IMAGES | {"image_file_id"},
         cache_marks="none",
         ignores_nested=frozenset(
             {
@@ -90,7 +90,7 @@ MESSAGES: Mapping[str, DialectRules] = {
                 "api-docs.deepseek.com/guides/anthropic_api, Simple Fields": "ignores ignores_nested output_formats",
                 "api-docs.deepseek.com/guides/anthropic_api, Message Fields": "cache_marks rejects_blocks server_tools",
                 "api-docs.deepseek.com/guides/thinking_mode": "efforts replaced_efforts",
-                "api-docs.deepseek.com/guides/vision; Stack-Cairn/LiveAgent#795": "media",
+                "api-docs.deepseek.com/api/create-message, Uploaded image file; Stack-Cairn/LiveAgent#795": "media",
             }
         ),
     ),

@@ -380,7 +380,7 @@ def _is_read(part: ir.Media, rules: DialectRules) -> bool:
 
 def _is_read_from(part: ir.Media, media: frozenset[MediaSource]) -> bool:
     if part.file_id is not None:
-        return "file_id" in media
+        return not media.isdisjoint({"file_id", f"{part.kind}_file_id"})
     return f"{part.kind}_{'url' if part.url is not None else 'data'}" in media
 
 
