@@ -627,6 +627,18 @@ def test_deepseek_gets_images_that_were_uploaded_to_it() -> None:
     assert _codes(converted) == {"/messages/0/content/1": "unsupported_by_server"}
 
 
+def test_an_effort_stays_without_the_output_format() -> None:
+    """MiniMax has no output formats. Its effort is a setting of the same object, and nothing excludes it there."""
+    format = {"type": "json_schema", "schema": {"type": "object", "properties": {}}}
+    forced = {"tools": [_TOOL], "tool_choice": {"type": "tool", "name": "now"}, "thinking": {"type": "adaptive"}}
+    body = forced | {"max_tokens": 9, "messages": [_USER], "output_config": {"effort": "high", "format": format}}
+
+    converted = _convert(body, "messages", "messages", "minimax")
+
+    assert converted.body == {"model": "m"} | body | {"output_config": {"effort": "high"}}
+    assert _codes(converted) == {"/output_config/format": "unsupported_by_server"}
+
+
 _GIF = "R0lGODlhAQABAAAAACw="
 _READ = ("image/png", "image/webp")
 

@@ -150,6 +150,8 @@ class Patch:
                 unwritten = self._unwritten(raw.get(name), before[key], below)
                 if unwritten:
                     self._apply_to_list(raw[name], unwritten, below)
+                elif below[1:] in self._format.setting_objects and _has_others(raw.get(name), before[key]):
+                    result[name] = self.apply(raw[name], before[key], {}, below)
                 elif name in result:
                     del result[name]
                     self.note(below)
@@ -169,6 +171,13 @@ class Patch:
             if isinstance(raw, list) and isinstance(before, list)
             else None
         )
+
+
+def _has_others(raw: Any, written: Any) -> bool:
+    """Return whether an object of the caller has members that the encoder does not write."""
+    if not isinstance(raw, dict) or not isinstance(written, dict):
+        return False
+    return any(value is not None and key not in written for key, value in raw.items())
 
 
 def _added(before: Any, after: Any) -> Any:

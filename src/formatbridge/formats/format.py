@@ -437,6 +437,8 @@ class FormatSpec:
     """The fields by which the items of lists are recognized."""
     only_with_tools: Mapping[str, str] = field(default_factory=dict)
     """Fields of a request to the list of tools without which servers reject them."""
+    setting_objects: frozenset[str] = frozenset()
+    """Fields of a request that are objects whose members are independent settings."""
     server_requests: ServerRequests = ServerRequests()
     """How a request gets the fields that one server reads; by default every server of the format reads the same ones."""
     stored_answers: StoredAnswers | None = None

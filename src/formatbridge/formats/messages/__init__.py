@@ -78,6 +78,7 @@ MESSAGES = FormatSpec(
         type_variant=re.compile(r"(_bm25|_regex)?(_\d{8})?$"),  # ``web_search_20260318``, ``tool_search_tool_bm25``
     ),
     only_with_tools={"tool_choice": "tools"},
+    setting_objects=frozenset({"output_config"}),
     smallest_budget=SMALLEST_BUDGET,
     excludes_reasoning=forces_call,
     required_settings=frozenset({"max_tokens"}),
