@@ -735,3 +735,34 @@ def test_xai_gets_a_word_or_a_function_as_tool_choice(tools: list[Any], choice: 
 
     assert converted.body["tool_choice"] in (expected, {"type": "function", "name": "f"})
     assert [loss.path for loss in converted.losses] == (["/tool_choice"] if is_lost else [])
+
+
+@pytest.mark.parametrize("target", ["chat_completions", "responses"])
+def test_ollama_gets_instructions_of_the_system(target: fb.Format) -> None:
+    """Its server drops messages with the role `developer` in silence, so the model would not see the instructions."""
+    later = {"role": "developer", "content": "Be brief."}
+
+    converted = _convert({"messages": [_USER, later, _USER]}, "chat_completions", target, "ollama")
+
+    messages = converted.body["messages" if target == "chat_completions" else "input"]
+    assert [message["role"] for message in messages] == ["user", "system", "user"]
+    assert not converted.losses
+
+
+def test_ollama_gets_instructions_of_the_system_in_the_same_format() -> None:
+    """An agent that sends Responses requests to Ollama writes its prompt with the role `developer`."""
+    first, later = ({"role": "developer", "content": text} for text in ("Be brief.", "Be kind."))
+
+    converted = _convert({"input": [first, _USER, later, _USER]}, "responses", "responses", "ollama")
+
+    assert converted.body["instructions"] == "Be brief."
+    assert converted.body["input"] == [_USER, {"role": "system", "content": "Be kind."}, _USER]
+    assert not converted.losses
+
+
+def test_a_temperature_for_moonshot_is_at_most_one() -> None:
+    """Its range is smaller than that of OpenAI."""
+    converted = _convert({"messages": [_USER], "temperature": 1.5}, "chat_completions", "chat_completions", "moonshot")
+
+    assert converted.body["temperature"] == 1
+    assert _codes(converted) == {"/temperature": "out_of_range"}

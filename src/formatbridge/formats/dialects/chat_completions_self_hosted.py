@@ -91,6 +91,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
             "tool_choice", "logit_bias", "user", "n", "parallel_tool_calls", "verbosity", "service_tier", "metadata", "store",
             "prompt_cache_key",
         },
+        accepts_developer_role=False,
         has_custom_tools=False,
         server_tools=frozenset(),
         efforts=frozenset({"none", "low", "medium", "high", "max"}),
@@ -102,6 +103,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         sources=sources_of_fields({
             WHY_NO_CACHE_MARKS: "cache_marks",
             f"{_OLLAMA}, decodeImageURL": "image_types",
+            "earendil-works/pi#140, ollama/ollama-python#453": "accepts_developer_role",
             _OLLAMA: (
                 "limits_stops names ignores has_custom_tools server_tools efforts reasoning_history media "
                 "accepts_refusals"

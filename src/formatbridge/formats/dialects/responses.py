@@ -31,6 +31,7 @@ RESPONSES: Mapping[str, DialectRules] = {
         rejects=frozenset({"previous_response_id"}),
         ignores=_IGNORED_BY_OLLAMA,
         ignores_nested=frozenset({"text/verbosity"}),
+        accepts_developer_role=False,
         accepts_later_configuration=False,
         item_types=frozenset({"message", "function_call", "function_call_output", "reasoning"}),
         has_custom_tools=False,
@@ -52,6 +53,7 @@ RESPONSES: Mapping[str, DialectRules] = {
                 ),
                 "github.com/ollama/ollama openai/openai.go, decodeImageURL": "image_types",
                 "ollama/ollama#17673": "has_custom_tools",
+                "ollama/ollama#18305, NVIDIA/NemoClaw#1932": "accepts_developer_role",
                 "ollama/ollama#17618, #18284": "has_namespaces",
             }
         ),

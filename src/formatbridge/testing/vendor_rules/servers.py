@@ -332,6 +332,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.functions_only("platform.moonshot.cn/docs/guide/use-web-search", prefix="builtin_function"),
             checks.no_fields("platform.moonshot.cn/docs/guide/use-web-search", "web_search_options"),
             checks.common_roles("earendil-works/pi, detectCompat"),
+            checks.in_range("platform.kimi.ai/docs/guide/migrating-from-openai-to-kimi", "temperature", 0, 1),
             checks.not_both("HKUDS/nanobot#3939", "thinking", "reasoning_effort"),
             checks.reasoning_off(
                 "can1357/oh-my-pi#1077",
