@@ -134,8 +134,8 @@ class DialectRules:
     server_tools: frozenset[str] | None = None
     """The families of tools that the server runs, and the types of tools without a family, such as ``file_search``; None: as the format."""
     search_tool: str | None = None
-    """The type of the tool with which the server searches the web in place of ``web_search_options``. A request that is converted does not
-    get it, because only some models have it or it has other settings; the report mentions it."""
+    """The type of the tool, or the field, with which the server searches the web in place of ``web_search_options``. A request that is
+    converted does not get it, because only some models have it or it has other settings; the report mentions it."""
     domain_filter: str | None = None
     """The field of chat_completions with the domains of a web search: allowed ones, or blocked ones, each of which begins with a hyphen."""
     most_domains: int | None = None

@@ -766,3 +766,63 @@ def test_a_temperature_for_moonshot_is_at_most_one() -> None:
 
     assert converted.body["temperature"] == 1
     assert _codes(converted) == {"/temperature": "out_of_range"}
+
+
+_STRICT_TOOL = {"type": "function", "function": {"name": "now", "parameters": {"type": "object", "properties": {}}, "strict": True}}
+_LATER = {"type": "function", "function": {"name": "later", "parameters": {"type": "object", "properties": {}}}}
+
+
+def test_fields_that_minimax_ignores_are_reported() -> None:
+    """The server answers as if they were absent."""
+    ignored = {"presence_penalty": 1, "frequency_penalty": 1, "logit_bias": {"50": 5}, "seed": 1, "parallel_tool_calls": False}
+
+    converted = _convert(
+        {"messages": [_USER], "tools": [_STRICT_TOOL], **ignored}, "chat_completions", "chat_completions", "minimax"
+    )
+
+    assert not converted.body.keys() & ignored.keys()
+    assert "strict" not in converted.body["tools"][0]["function"]
+    assert _codes(converted) == {
+        **{f"/{name}": "ignored_by_server" for name in ignored},
+        "/tools/0/function/strict": "unsupported_by_server",
+    }
+
+
+@pytest.mark.parametrize("choice", ["required", {"type": "function", "function": {"name": "now"}}])
+def test_minimax_gets_no_forced_tool_call(choice: str | dict[str, Any]) -> None:
+    """Its server accepts `none` and `auto` only."""
+    body = {"messages": [_USER], "tools": [_NOW], "tool_choice": choice}
+
+    converted = _convert(body, "chat_completions", "chat_completions", "minimax")
+
+    assert converted.body["tool_choice"] == "auto"
+    assert _codes(converted) == {"/tool_choice": "unsupported_by_server"}
+
+
+def test_minimax_gets_only_the_allowed_tools() -> None:
+    """Its server rejects a list of them, and the model cannot call tools that it does not have."""
+    allowed = {"mode": "auto", "tools": [{"type": "function", "function": {"name": "now"}}]}
+    body = {"messages": [_USER], "tools": [_NOW, _LATER], "tool_choice": {"type": "allowed_tools", "allowed_tools": allowed}}
+
+    converted = _convert(body, "chat_completions", "chat_completions", "minimax")
+
+    assert (converted.body["tools"], converted.body["tool_choice"]) == ([_NOW], "auto")
+    assert _codes(converted) == {"/tools/1": "excluded"}
+
+
+def test_perplexity_gets_no_token_bias() -> None:
+    """The types of its library do not have it, so the report mentions it."""
+    body = {"messages": [_USER], "logit_bias": {"50": 5}}
+
+    converted = _convert(body, "chat_completions", "chat_completions", "perplexity")
+
+    assert converted.body == {"model": "m", "messages": [_USER]}
+    assert _codes(converted) == {"/logit_bias": "ignored_by_server"}
+
+
+def test_a_web_search_for_qwen_is_reported_with_the_alternative() -> None:
+    """Its server searches with `enable_search`, so a reason without this would be wrong."""
+    converted = _convert({"messages": [_USER], "web_search_options": {}}, "chat_completions", "chat_completions", "qwen")
+
+    assert "web_search_options" not in converted.body
+    assert _codes(converted) == {"/web_search_options": "other_tool_of_server"}

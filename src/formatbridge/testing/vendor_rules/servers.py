@@ -390,6 +390,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     "minimax": {
         _CHAT: (
             checks.common_roles("openclaw/openclaw#3022"),
+            checks.tool_choices("platform.minimax.io/docs/api-reference/text-post", "auto", "none", accepts_functions=False),
             checks.functions_only("platform.minimax.io/docs/api-reference/text-openai-api", prefix="web_search"),
             checks.in_range("HKUDS/Vibe-Trading#33", "temperature", 0.01, 1),
             checks.response_formats("MiniMax-AI/MiniMax-M2.5#4", "text"),
