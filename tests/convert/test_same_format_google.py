@@ -216,3 +216,17 @@ def test_a_result_without_a_name_stays_one_result() -> None:
     named = {"functionResponse": {"name": "lookup", "response": {"output": "sunny"}}}
     assert converted.body["contents"][2] == {"role": "user", "parts": [named]}
     assert "/contents/2/unknown" in {loss.path for loss in converted.losses}
+
+
+@pytest.mark.parametrize("mime", ["image/png", "image/gif"])
+def test_a_turn_whose_only_image_is_left_out_is_left_out(mime: str) -> None:
+    """Google's server rejects a turn without parts, also if the type of the image is the reason."""
+    image = {"role": "model", "parts": [{"inlineData": {"mimeType": mime, "data": "R0lGODlhAQABAAAAACw="}}]}
+    rules = fb.DialectRules(server="mine", media=frozenset())
+    target: Any = fb.Target("generate_content", dialect=fb.Dialect("mine", {"generate_content": rules}))
+    question = {"role": "user", "parts": [{"text": "Draw."}]}
+
+    converted = fb.convert_request({"contents": [question, image, question]}, source="generate_content", target=target, model="m")
+
+    assert converted.body["contents"] == [question, question]
+    assert [loss.path for loss in converted.losses] == ["/contents/1/parts/0", "/contents/1"]

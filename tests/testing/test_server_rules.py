@@ -81,7 +81,6 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("moonshot", "chat_completions", "forced_call", _NAMED),
     ("moonshot", "chat_completions", "range", {"temperature": 1.5}),
     ("perplexity", "chat_completions", "domain_filter", {"search_domain_filter": ["a.example", "-b.example"]}),
-    ("perplexity", "chat_completions", "turns", {"messages": [_USER, _ANSWER]}),
     ("perplexity", "chat_completions", "turns", {"messages": [_USER, _USER]}),
     *((name, "chat_completions", "image_type", _image("gif")) for name in ("ollama", "xai")),
     *((name, "responses", "image_type", _input_image("gif")) for name in ("ollama", "xai")),

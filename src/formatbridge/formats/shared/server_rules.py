@@ -17,7 +17,7 @@ from formatbridge.formats.shared.media import known_text
 from formatbridge.formats.shared.parts import encode_opaque, is_list_item, is_read_image, is_same_list, known_mime
 from formatbridge.formats.shared.settings import clamp
 from formatbridge.formats.shared.tool_selection import added_tools, adds_tools, note_moved, without_other_tools
-from formatbridge.formats.shared.turns import leading_instructions, with_instructions_first, without_final_answers
+from formatbridge.formats.shared.turns import leading_instructions, with_instructions_first
 from formatbridge.jsontext.types import JsonObject, JsonValue
 from formatbridge.report.ledger import Ledger
 from formatbridge.report.loss_rules import LOSS_RULES, SETTING_RULES, rule_of_setting
@@ -195,8 +195,6 @@ def _with_tools_or_format(request: ir.Request, losses: Ledger) -> ir.Request:
 
 def _adapt_messages(request: ir.Request, rules: DialectRules, losses: Ledger) -> ir.Request:
     """Adapt the roles, the order and the parts of messages."""
-    if not rules.accepts_final_answers:
-        request = without_final_answers(request, _REJECTED, losses)
     messages = request.messages
     if not rules.accepts_developer_role:
         messages = [replace(message, role="system") if message.role == "developer" else message for message in messages]

@@ -320,8 +320,8 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.complete_functions("perplexityai, completion_create_params.py", "description", "parameters"),
             Rule(
                 "turns",
-                "two turns of the user, or of the model, in sequence, instructions after the first turn, or a final turn of the model",
-                "perplexityai/api-discussion#265, edenai/edenai-apis#144, BerriAI/litellm#3918",
+                "two turns of the user, or of the model, in sequence, or instructions after the first turn",
+                "perplexityai/api-discussion#265, edenai/edenai-apis#144",
                 checks.check_turns,
             ),
             checks.tool_choices("perplexityai, completion_create_params.py", "none", "auto", "required", accepts_functions=False),
