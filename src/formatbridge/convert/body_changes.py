@@ -65,8 +65,7 @@ class BodyChanges:
         for item in self._orders.get(pointer, range(len(value))):
             items.append(item.value if isinstance(item, NewItem) else self._applied(value[item], f"{pointer}/{item}", paths))
         kept = [item for item in items if item is not _NOTHING]
-        depth = pointer.count("/")
-        if value and not kept and depth > 2 and not (depth == 3 and pointer.endswith("/parts")):
+        if value and not kept and pointer.count("/") > 2 and not pointer.endswith("/parts"):
             return "" if pointer.endswith(_TEXTS) else _NOTHING  # in a message an empty list of calls or images is invalid
         return kept
 

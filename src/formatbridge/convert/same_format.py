@@ -162,7 +162,6 @@ class _Adaptation:
         changes = self._patch.changes
         changes.remove(loss.path for loss in unread if loss.path and not self._patch.concerns(loss.path))
         changes.remove([*self._nested_fields(losses), *self._items_of_reasoning(losses), *self._empty_messages(losses)])
-        changes.remove(self._emptied_messages(losses))
         body, before = _changed(self._with_changed_settings(body), changes, self._format), changes.apply(self._raw)
         noted, written = self._ledgers(before)
         if rules is not None:  # after the removal of values, because this moves parts of messages
@@ -243,20 +242,6 @@ class _Adaptation:
         for message in empty:
             losses.dropped_at(message.src, "empty", severity="lossy" if message.extra else "info")
         return [message.src for message in empty]
-
-    def _emptied_messages(self, losses: Ledger) -> list[str]:
-        """Return the pointers of messages that have no part left, which Google's server rejects; note them."""
-        changes = self._patch.changes
-        emptied = [
-            message.src
-            for message in self.request.messages
-            if message.parts
-            and all(changes.is_removed(part.src) for part in message.parts)
-            and resolve(self._raw, f"{message.src}/parts")[0]
-        ]
-        for pointer in emptied:
-            losses.dropped_at(pointer, "empty", severity="info")
-        return emptied
 
     def _items_of_reasoning(self, losses: Ledger) -> list[str]:
         """Return the pointers of list items that only a model that reasons accepts; note them."""

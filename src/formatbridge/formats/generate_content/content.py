@@ -161,7 +161,7 @@ def _decode_media(raw: JsonObject, src: str) -> ir.Part:
 
 def _encode_media(part: ir.Media, pointer: str, context: EncodeContext, losses: Ledger) -> list[JsonObject]:
     """Encode media. In a response the transcript also becomes text, because clients show that."""
-    if not context.is_answer and _is_rejected(part):
+    if not (context.is_answer or context.keeps_media) and _is_rejected(part):
         losses.dropped(part, code="unsupported_media", severity="impossible")
         return []
     body = _encode_media_part(part, pointer, losses, carries_tokens=context.carries_tokens)

@@ -18,7 +18,8 @@ class EncodeContext:
 
     ``is_answer``: it is a response. ``carries_tokens``: tokens of other formats are kept, tagged. ``runs``: the ids of the code
     executions that this format can express. ``generated_ids``: the ids of calls that had none. ``parsed``: arguments that were parsed
-    before. ``refusal_severity``: the severity of encoding a refusal as text.
+    before. ``refusal_severity``: the severity of encoding a refusal as text. ``keeps_media``: a request of this format, whose media stay
+    whatever their type; the rules of a server have removed what it rejects.
     """
 
     __slots__ = (
@@ -28,6 +29,7 @@ class EncodeContext:
         "carries_tokens",
         "generated_ids",
         "is_answer",
+        "keeps_media",
         "parsed",
         "refusal_severity",
         "runs",
@@ -42,6 +44,7 @@ class EncodeContext:
         carries_tokens: bool = False,
         parsed: ParsedArguments = NOTHING_PARSED,
         refusal_severity: Severity = "lossy",
+        keeps_media: bool = False,
     ) -> None:
         self._messages = messages
         self._names: dict[str, str] | None = None  # collected on demand, because most conversations need none
@@ -52,6 +55,7 @@ class EncodeContext:
         self.carries_tokens = carries_tokens
         self.parsed = parsed
         self.refusal_severity = refusal_severity
+        self.keeps_media = keeps_media
 
     def name_of(self, result: ir.ToolResult) -> str | None:
         """Return the name of the tool whose call a result answers; None if there is no such call."""

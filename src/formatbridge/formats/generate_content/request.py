@@ -190,7 +190,8 @@ def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
     instructions: list[JsonObject] = []
     is_leading = True
     messages = with_results_in_place(request.messages, losses, joins_turns=True)
-    context = EncodeContext(messages, parsed=parse_all_arguments(messages))
+    keeps_media = request.format == "generate_content"
+    context = EncodeContext(messages, parsed=parse_all_arguments(messages), keeps_media=keeps_media)
     for message in messages:
         drop_unheld(message, losses)
         if message.effort or message.tools:

@@ -122,7 +122,7 @@ def encode_result(result: ir.ToolResult, pointer: str, context: EncodeContext, l
     # The name is required, so that of a result without a call is derived from its id.
     if name is None:
         name = losses.changed(result, "", _name_from_id(result.call_id), "orphan", severity="impossible")
-    texts, media = _encode_result_content(result.content, pointer, losses)
+    texts, media = _encode_result_content(result.content, pointer, context.keeps_media, losses)
     text = "\n".join(texts)
     if len(texts) > 1:
         losses.changed(result, "content", text, "flattened", severity="info")
@@ -150,12 +150,14 @@ def _decode_content(result: JsonObject, src: str, decoded: ir.ToolResult) -> Non
         decoded.content += set_unknown_severity([part for part in returned if part is not None])
 
 
-def _encode_result_content(parts: list[ir.Part], pointer: str, losses: Ledger) -> tuple[list[str], list[JsonObject]]:
+def _encode_result_content(
+    parts: list[ir.Part], pointer: str, keeps_media: bool, losses: Ledger
+) -> tuple[list[str], list[JsonObject]]:
     """Encode the content of a result as texts and media. The media follow the texts, so a text after media is reported as moved."""
     # Gemini 3 accepts media in ``parts`` of the response (google-gemini/gemini-cli#17068); the text is the response itself.
     texts: list[str] = []
     media: list[JsonObject] = []
-    context = EncodeContext()
+    context = EncodeContext(keeps_media=keeps_media)
     for part in parts:
         for encoded in encode_part(part, f"{pointer}/functionResponse/parts/{len(media)}", context, losses):
             if "text" in encoded:
