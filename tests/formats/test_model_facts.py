@@ -497,3 +497,16 @@ def test_an_unknown_name_that_a_model_may_refuse_is_an_error_with_all_known_name
         fb.ModelFacts(refuses=frozenset({"later_instruction"}))
 
     assert all(name in str(caught.value) for name in PARAMETERS)
+
+
+def test_a_choice_of_a_server_tool_is_free_for_a_model_that_always_reasons() -> None:
+    """A server that rejects a forced call with reasoning rejects that of a server tool too, and the report must be true."""
+    rules = fb.DialectRules(server="mine", forced_call_excludes_reasoning=True)
+    target: Any = fb.Target("messages", dialect=fb.Dialect("mine", {"messages": rules}), model=fb.ModelFacts(reasoning="always"))
+
+    converted = fb.convert_request(WITH_TOOLS | {"tool_choice": {"type": "web_search"}}, source="responses", target=target)
+
+    assert converted.body["tool_choice"] == {"type": "auto"}
+    assert [(loss.path, loss.code) for loss in converted.losses if loss.severity != "info"] == [
+        ("/tool_choice", "reasoning_stays_on")
+    ]

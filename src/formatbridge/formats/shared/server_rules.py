@@ -155,8 +155,8 @@ def _restricts_functions(choice: ir.ToolChoice) -> bool:
     return choice.mode == "allowed" and not choice.hosted
 
 
-def _has_effect_of_tools(choice: ir.ToolChoice | None) -> bool:
-    """Return whether a request has the effect of a choice without the tools that the choice does not contain."""
+def _is_expressed_by_tools(choice: ir.ToolChoice | None) -> bool:
+    """Return whether the tools that are left express a choice, so that the request needs none."""
     return choice is not None and (choice.mode == "none" or _restricts_functions(choice))
 
 
@@ -560,7 +560,7 @@ def drop_unread_fields(body: JsonObject, before: JsonObject, request: ir.Request
     unread -= spec.server_requests.reasoning_fields - body.keys()  # another field has their value
     result = {key: value for key, value in body.items() if key not in unread} if unread else body
     for field in sorted(unread):
-        if field == "tool_choice" and _has_effect_of_tools(request.tool_choice):
+        if field == "tool_choice" and _is_expressed_by_tools(request.tool_choice):
             continue  # without the other tools, the request has the same effect
         severity = _severity_of_field(names[field], before[field], request, spec)
         if severity is not None:
