@@ -1,4 +1,4 @@
-"""A digest of the conversions of all fixtures, to compare interpreters: ``tests/project/test_python_314.py`` runs this file in two."""
+"""A digest of the conversions between formats, to compare interpreters: ``tests/project/test_python_314.py`` runs this file in two."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def digest(fixtures: str) -> str:
 
 
 def _lines(fixtures: Path) -> Iterator[str]:
-    for path in sorted(fixtures.glob("*/*/*")):
+    for path in sorted(fixtures.glob("*/*/*.*")):
         kind, source = path.parts[-3], fb.RegisteredName(path.parts[-2])
         for target in fb.FORMATS:
             try:

@@ -1,4 +1,7 @@
-"""Access to ``fixtures/``: one file for each case. Its name states the conversation, and its folders state kind and format."""
+"""Access to ``fixtures/``: one file for each case. Its name states the conversation, and its folders state kind and format.
+
+The folders of ``servers`` state the format and the server that receive the request, and the name of a file what the server does.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,19 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from formatbridge import formats, ir
+from formatbridge import ModelFacts, Target, formats, ir
 from formatbridge.convert import input
 from formatbridge.convert.batch import BatchLine, convert_batch
-from formatbridge.convert.bodies import Converted, convert_error, convert_models, convert_request, convert_response
+from formatbridge.convert.bodies import (
+    Converted,
+    ConvertedRequest,
+    convert_error,
+    convert_models,
+    convert_request,
+    convert_response,
+)
 from formatbridge.convert.counts import convert_count_request, convert_count_response
 
 FOLDER = Path(__file__).parents[1] / "fixtures"
@@ -111,6 +121,40 @@ class StreamFixture:
         return f"stream-{self.stem}-{self.format}"
 
 
+@dataclass(frozen=True, eq=False)
+class ServerFixture:
+    """One request, and what the server of a dialect gets in its place."""
+
+    stem: str
+    server: str
+    target: ir.Format
+    format: ir.FormatName
+    """The format of the caller."""
+    facts: ModelFacts | None
+    model: str | None
+    """The model in the URL; requests of generate_content only."""
+    about: str
+    source: str
+    body: dict[str, Any]
+    expected: dict[str, Any]
+    """The converted body, its losses, and the pointers of its additions if there are any."""
+
+    def __str__(self) -> str:
+        return f"{self.server}-{self.stem}-{self.target}"
+
+    def convert(self) -> ConvertedRequest:
+        """Convert the request for the server."""
+        return self._convert(self.body, self.format)
+
+    def convert_again(self) -> ConvertedRequest:
+        """Convert the expected request for the same server."""
+        return self._convert(self.expected["body"], self.target)
+
+    def _convert(self, body: dict[str, Any], format: ir.FormatName) -> ConvertedRequest:
+        target = Target(self.target, dialect=self.server, model=self.facts)
+        return convert_request(body, source=format, target=target, model=self.body.get("model", self.model))
+
+
 def check(body: Any, format: ir.FormatName, kind: Any) -> Any:
     """Validate a body as a conversion does: an answer without its malformed details."""
     if kind in ("response", "models"):
@@ -167,6 +211,12 @@ def invalid_fixtures() -> tuple[InvalidFixture, ...]:
 
 
 @cache
+def server_fixtures() -> tuple[ServerFixture, ...]:
+    """Return the requests for servers, in the order of their formats, servers and names."""
+    return tuple(_read_server(path) for path in sorted(FOLDER.glob("servers/*/*/*.json")))
+
+
+@cache
 def _all() -> tuple[Fixture, ...]:
     return _read_all(KINDS)
 
@@ -210,6 +260,22 @@ def _read_stream(path: Path) -> StreamFixture:
         about=about[1].decode() if about else "",
         source=source[1].decode() if source else "",
         data=data,
+    )
+
+
+def _read_server(path: Path) -> ServerFixture:
+    raw = json.loads(path.read_text(encoding="utf-8"))
+    return ServerFixture(
+        stem=path.stem,
+        server=path.parent.name,
+        target=cast(ir.Format, path.parents[1].name),
+        format=raw["format"],
+        facts=ModelFacts(**raw["facts"]) if "facts" in raw else None,
+        model=raw.get("model"),
+        about=raw["about"],
+        source=raw["source"],
+        body=raw["body"],
+        expected=raw["expected"],
     )
 
 

@@ -11,7 +11,18 @@ import pytest
 from formatbridge import formats, ir
 from formatbridge.convert.collect import collect_stream
 from formatbridge.errors import InvalidPayloadError, StreamFailedError
-from tests.fixtures import Fixture, InvalidFixture, StreamFixture, check, count_fixtures, fixtures, invalid_fixtures, streams
+from tests.fixtures import (
+    Fixture,
+    InvalidFixture,
+    ServerFixture,
+    StreamFixture,
+    check,
+    count_fixtures,
+    fixtures,
+    invalid_fixtures,
+    server_fixtures,
+    streams,
+)
 from tests.private_words import in_prose
 from tests.support.for_each import for_each
 from tests.support.normal_form import normal_form, without
@@ -37,8 +48,8 @@ NOT_COMPARED: Mapping[str, Mapping[str, str]] = {
 """Conversations that some format expresses in part only: the fields that are not compared, and why."""
 
 
-@for_each("fixture", [*fixtures(), *count_fixtures()])
-def test_a_fixture_has_a_description_and_a_source(fixture: Fixture) -> None:
+@for_each("fixture", [*fixtures(), *count_fixtures(), *server_fixtures()])
+def test_a_fixture_has_a_description_and_a_source(fixture: Fixture | ServerFixture) -> None:
     """A case without a source cannot be corrected."""
     assert fixture.about.endswith(".")
     assert in_prose(fixture.about) == []
