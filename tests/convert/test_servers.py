@@ -1,6 +1,11 @@
-"""What single servers ignore, reject or read in another form: one file in ``fixtures/servers`` for each behaviour."""
+"""What single servers ignore, reject or read in another form: one file in ``fixtures/servers`` for each behaviour.
+
+The requests of the last two tests have no file. They also break a rule of their format, and the strict relay checks it for every server.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 
@@ -41,3 +46,32 @@ def test_a_request_that_the_server_reads_is_unchanged(fixture: ServerFixture) ->
     converted = fixture.convert_again()
 
     assert (converted.body, converted.losses, converted.additions) == (fixture.expected["body"], (), ())
+
+
+def test_a_function_with_a_name_that_openai_rejects_gets_the_fields_that_the_server_requires() -> None:
+    """Mistral rejects a function without ``parameters``, whatever its name is."""
+    tools = [{"type": "function", "function": {"name": name}} for name in ("a.b", "now")]
+    body = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "tools": tools}
+
+    converted = fb.convert_request(body, source="chat_completions", target=fb.Target("chat_completions", dialect="mistral"))
+
+    assert [tool["function"]["name"] for tool in converted.body["tools"]] == ["a.b", "now"]
+    assert [addition.path for addition in converted.additions] == ["/tools/0/function/parameters", "/tools/1/function/parameters"]
+
+
+def test_an_effort_stays_next_to_a_forced_call() -> None:
+    """MiniMax has no output formats. Its effort is a setting of the same object, and nothing excludes it there."""
+    body: dict[str, Any] = {
+        "model": "m",
+        "max_tokens": 9,
+        "messages": [{"role": "user", "content": "hi"}],
+        "tools": [{"name": "now", "input_schema": {"type": "object", "properties": {}}}],
+        "tool_choice": {"type": "tool", "name": "now"},
+        "thinking": {"type": "adaptive"},
+        "output_config": {"effort": "high", "format": {"type": "json_schema", "schema": {"type": "object", "properties": {}}}},
+    }
+
+    converted = fb.convert_request(body, source="messages", target=fb.Target("messages", dialect="minimax"))
+
+    assert converted.body == body | {"output_config": {"effort": "high"}}
+    assert [(loss.path, loss.code) for loss in converted.losses] == [("/output_config/format", "unsupported_by_server")]

@@ -314,3 +314,20 @@ def test_the_type_of_raw_audio_is_a_more_severe_loss_than_that_of_a_file(mime: s
     converted = fb.convert_response(body, source="generate_content", target="chat_completions")
 
     assert [loss.severity for loss in converted.losses if loss.path.endswith("/mimeType")] == [severity]
+
+
+@pytest.mark.parametrize(
+    ("mime", "is_read"), [("image/heic", True), ("image/jpg", True), ("image/bmp", False), ("image/avif", False)]
+)
+def test_gemini_reads_the_images_that_its_documentation_lists(mime: str, is_read: bool) -> None:
+    """The server answers any other type with an error, on both clouds."""
+    part = {"type": "input_image", "detail": "auto", "image_url": f"data:{mime};base64,AAAA"}
+
+    converted = fb.convert_request(
+        {"model": "m", "input": [{"role": "user", "content": [part, {"type": "input_text", "text": "x"}]}]},
+        source="responses",
+        target="generate_content",
+    )
+
+    assert ("inlineData" in converted.body["contents"][0]["parts"][0]) is is_read
+    assert [loss.code for loss in converted.losses] == ([] if is_read else ["unsupported_media"])

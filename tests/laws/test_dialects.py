@@ -391,23 +391,6 @@ def test_a_forced_call_turns_reasoning_off(name: str, format: Any, field: str, o
     assert {(loss.path, loss.code) for loss in excluded.losses} >= {("/thinking/budget_tokens", "excluded")}
 
 
-@pytest.mark.parametrize(
-    ("name", "reasons", "choice"), [("qwen", "always", "auto"), ("qwen", "effort", "named"), ("xai", "always", "named")]
-)
-def test_a_model_that_always_reasons_chooses_its_tool(name: str, reasons: Any, choice: str) -> None:
-    """Such a model rejects a request that turns reasoning off, and these servers reject a forced call otherwise."""
-    target = fb.Target("chat_completions", dialect=name, model=fb.ModelFacts(reasoning=reasons))
-
-    converted = fb.convert_request(_FORCED, source="messages", target=target)
-
-    named = {"type": "function", "function": {"name": "search"}}
-    assert converted.body["tool_choice"] == (named if choice == "named" else "auto")
-    assert [(loss.path, loss.code) for loss in converted.losses] == (
-        [] if choice == "named" else [("/tool_choice", "reasoning_stays_on")]
-    )
-    assert ("enable_thinking" in converted.body) == (name == "qwen" and choice == "named")
-
-
 @pytest.mark.parametrize("choice", [{"type": "auto"}, {"type": "none"}])
 def test_a_free_choice_leaves_reasoning_on(choice: dict[str, str]) -> None:
     """Only a forced call excludes reasoning, and a user pays for the quality of the answer."""
