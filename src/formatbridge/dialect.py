@@ -85,6 +85,8 @@ class DialectRules:
     """Types of content blocks of Messages that the server does not read. A block that text can replace becomes this text."""
     ignores: frozenset[str] = frozenset()
     """Fields of a request that the server accepts without effect. They are dropped, so that the report mentions them."""
+    ignores_while_reasoning: frozenset[str] = frozenset()
+    """Fields of a request that the server, whose models reason by default, accepts without effect unless reasoning is off."""
     reads: frozenset[str] = frozenset()
     """Settings that the server reads although the format does not have them, such as ``top_k``."""
     names: Mapping[str, str] = field(default_factory=dict)
@@ -111,6 +113,8 @@ class DialectRules:
     """The field of a final assistant message with which the server continues it."""
     requires_prefill_field: bool = False
     """Whether the server rejects a final assistant message without ``prefill_field``."""
+    format_excludes_reasoning: bool = False
+    """Whether the server, whose models reason by default, rejects an output format with it. Such a request turns reasoning off."""
     prefill_excludes_reasoning: bool = False
     """Whether the server continues a final assistant message only without reasoning. Without ``prefill_field`` it continues each one, so
     that such a request turns reasoning off."""
@@ -180,6 +184,8 @@ class DialectRules:
     """The structured output formats of the server: ``json_schema``, ``json_object``."""
     format_excludes_tools: bool = False
     """Whether the server rejects an output format in a request with tools. Such a request keeps its tools."""
+    schema_excludes_stream: bool = False
+    """Whether the server rejects an output format with a schema in a stream. Such a request keeps its stream."""
     accepts_generated_images: bool = True
     """Whether an assistant message may have images."""
     accepts_refusals: bool = True
@@ -196,6 +202,8 @@ class DialectRules:
     """The media that the server accepts in a request; None: as the format."""
     image_types: frozenset[str] | None = None
     """The media types of the images that the server reads, such as ``image/png``; None: as the format."""
+    reads_image_detail: bool = True
+    """Whether the server reads the resolution of an image (``detail``)."""
     audio_as_url: bool = False
     """Whether the data of audio in Chat Completions are a URL, or a data URL; otherwise base64."""
     document_part: DocumentPart | None = None
@@ -217,6 +225,11 @@ class DialectRules:
     def unread(self) -> frozenset[str]:
         """Fields of a request that the server rejects or ignores."""
         return self.rejects | self.ignores
+
+    @property
+    def excludes_reasoning(self) -> bool:
+        """Whether the server rejects reasoning with some requests."""
+        return self.forced_call_excludes_reasoning or self.prefill_excludes_reasoning or self.format_excludes_reasoning
 
     def accepts_item(self, type: str) -> bool:
         """Return whether the server accepts items of a type in the input of Responses."""

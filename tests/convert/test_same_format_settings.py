@@ -188,11 +188,11 @@ def test_the_effort_of_a_request_that_turns_reasoning_off_is_reported(server: st
 
 def test_parameters_that_the_server_ignores_are_reported() -> None:
     """DeepSeek's documentation does not have them."""
-    sent = {"n": 2, "seed": 1, "logit_bias": {"5": 1}, "verbosity": "low", "service_tier": "flex", "temperature": 0.5}
+    sent = {"n": 2, "seed": 1, "logit_bias": {"5": 1}, "verbosity": "low", "service_tier": "flex", "top_p": 0.5}
 
     converted = convert_chat(sent, "deepseek")
 
-    assert settings_of(converted) == {"temperature": 0.5}
+    assert settings_of(converted) == {"top_p": 0.5}
     assert {loss.path for loss in converted.losses} == {"/n", "/seed", "/logit_bias", "/verbosity", "/service_tier"}
 
 

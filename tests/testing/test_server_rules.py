@@ -70,6 +70,9 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("cerebras", "chat_completions", "mixed_strict", {"tools": [*_TOOLS["tools"], _STRICT]}),
     ("groq", "chat_completions", "format_with_tools", {**_TOOLS, **_JSON}),
     ("groq", "chat_completions", "format_with_tools", {**_TOOLS, **_SCHEMA}),
+    ("groq", "chat_completions", "schema_in_stream", {**_SCHEMA, "stream": True}),
+    ("qwen", "chat_completions", "format_with_reasoning", _JSON),
+    ("qwen", "chat_completions", "format_with_reasoning", {**_SCHEMA, "enable_thinking": True}),
     ("deepseek", "chat_completions", "most", {"stop": [str(number) for number in range(17)]}),
     ("deepseek", "messages", "block", _block(type="search_result", source="s", title="t", content=[{"type": "text", "text": "x"}])),
     ("deepseek", "messages", "block", _block(type="container_upload", file_id="file_1")),
@@ -117,6 +120,10 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("cerebras", "chat_completions", "mixed_strict", _TOOLS),
     ("groq", "chat_completions", "format_with_tools", _TOOLS),
     ("groq", "chat_completions", "format_with_tools", _JSON),
+    ("groq", "chat_completions", "schema_in_stream", _SCHEMA),
+    ("groq", "chat_completions", "schema_in_stream", {**_JSON, "stream": True}),
+    ("qwen", "chat_completions", "format_with_reasoning", {**_JSON, "enable_thinking": False}),
+    ("qwen", "chat_completions", "format_with_reasoning", {"response_format": {"type": "text"}}),
     ("deepseek", "chat_completions", "most", {"stop": [str(number) for number in range(16)]}),
     *(
         (name, "chat_completions", "stop_count", {"stop": [*"ABCDE"]})

@@ -17,7 +17,8 @@ from formatbridge.errors import InvalidPayloadError
 from formatbridge.formats.format import CallerTool, FormatSpec
 from formatbridge.formats.model_facts import ModelFacts
 from formatbridge.formats.shared.foreign_tokens import Removed, original_pointer
-from formatbridge.formats.shared.server_rules import changes_configuration, drop_unread_fields
+from formatbridge.formats.shared.server_bodies import drop_unread_fields
+from formatbridge.formats.shared.server_rules import changes_configuration
 from formatbridge.formats.shared.turns import leading_instructions
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.pointers import prefixes
@@ -347,8 +348,7 @@ class _Adaptation:
     def _excluded_settings(self) -> list[Loss]:
         """Return the losses of settings of reasoning which a forced tool call or a final answer excludes on the server."""
         rules = self._rules
-        excludes = rules is not None and (rules.forced_call_excludes_reasoning or rules.prefill_excludes_reasoning)
-        if not excludes or not self._format_of_server.excludes_reasoning(self.request):
+        if rules is None or not rules.excludes_reasoning or not self._format_of_server.excludes_reasoning(self.request):
             return []
         return [loss for loss in self._noted.losses if loss.code == "excluded" and self._is_of_reasoning(loss)]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import replace
 from functools import cache, lru_cache
 from importlib import import_module
@@ -16,7 +16,7 @@ from formatbridge.dialect import Dialect, DialectRules
 from formatbridge.errors import ConfigurationError, UnknownFormatError
 from formatbridge.formats.format import FormatOrName, FormatSpec, Target
 from formatbridge.formats.model_facts import ModelFacts
-from formatbridge.formats.shared.settings import continues_each_answer
+from formatbridge.formats.shared.settings import continues_each_answer, has_output_format
 from formatbridge.formats.shared.tool_selection import forces_call
 from formatbridge.formats.shared.turns import ends_with_answer
 
@@ -58,6 +58,8 @@ def load_for_requests(target: FormatOrName, facts: ModelFacts | None = None) -> 
     rules = _rules_of(target.dialect, spec.name) if type(target) is Target and target.dialect is not None else None
     if facts is not None and "later_instructions" in facts.refuses:
         rules = _without_later_instructions(rules)
+    if facts is not None and rules is not None and facts.reasoning == "none":
+        rules = _for_no_reasoning(rules)
     return spec if rules is None else _with_rules(spec, rules)
 
 
@@ -157,6 +159,12 @@ def _without_later_instructions(rules: DialectRules | None) -> DialectRules:
 
 
 @lru_cache(maxsize=_MOST_DERIVED)
+def _for_no_reasoning(rules: DialectRules) -> DialectRules:
+    """Return the rules of a server for a model that does not reason."""
+    return replace(rules, ignores_while_reasoning=frozenset()) if rules.ignores_while_reasoning else rules
+
+
+@lru_cache(maxsize=_MOST_DERIVED)
 def _with_rules(spec: FormatSpec, rules: DialectRules) -> FormatSpec:
     """Return a format whose requests are written for one server."""
     _check_rules(rules, spec)
@@ -176,9 +184,19 @@ def _with_rules(spec: FormatSpec, rules: DialectRules) -> FormatSpec:
         tools = replace(tools, requires_letter_first=True)
     if rules.longest_tool_name is not None:
         tools = replace(tools, longest_name=rules.longest_tool_name)
-    spec = replace(spec, excludes_reasoning=forces_call) if rules.forced_call_excludes_reasoning else spec
-    spec = replace(spec, excludes_reasoning=ends_with_answer) if continues_each_answer(rules) else spec
-    return replace(spec, dialect=rules, tool_rules=tools)
+    return replace(spec, dialect=rules, tool_rules=tools, excludes_reasoning=_excludes_reasoning(spec, rules))
+
+
+def _excludes_reasoning(spec: FormatSpec, rules: DialectRules) -> Callable[[ir.Request], bool]:
+    """Return the function that returns whether a server rejects reasoning with the rest of a request."""
+    has = {
+        spec.excludes_reasoning: True,
+        forces_call: rules.forced_call_excludes_reasoning,
+        has_output_format: rules.format_excludes_reasoning,
+        ends_with_answer: continues_each_answer(rules),
+    }
+    excluding = [function for function, is_excluding in has.items() if is_excluding]
+    return lambda request: any(excludes(request) for excludes in excluding)
 
 
 _EFFORTS = frozenset({*ir.EFFORT_ORDER, "default"})

@@ -80,6 +80,7 @@ REASONS: Mapping[str, str] = {
     "other_tool_of_server": "{server} has another tool for it",
     "server_limit": "more than {server} accepts",
     "server_range": "outside the range of {server}",
+    "server_id": "{server} does not accept this id",
     "rejected_combination": "{server} rejects it next to other fields",
     "not_portable": "depends on state of the source's server",
 }

@@ -26,7 +26,12 @@ from formatbridge.formats.chat_completions.tools import (
     encode_tools,
 )
 from formatbridge.formats.shared.json_mode import note_json_instruction, with_json_instruction
-from formatbridge.formats.shared.settings import continues_each_answer, decode_flat_settings, forced_call_excludes_reasoning
+from formatbridge.formats.shared.settings import (
+    continues_each_answer,
+    decode_flat_settings,
+    forced_call_excludes_reasoning,
+    has_output_format,
+)
 from formatbridge.formats.shared.tool_results import pair_results_without_ids, with_results_in_place
 from formatbridge.formats.shared.tool_selection import added_tools, forces_call, note_moved
 from formatbridge.formats.shared.tools import drop_choice
@@ -100,6 +105,8 @@ def _what_excludes_reasoning(request: ir.Request, body: JsonObject, losses: Ledg
     """Return what a request has that the server rejects with reasoning, in words; None: nothing."""
     if forced_call_excludes_reasoning(losses) and "tool_choice" in body and forces_call(request):
         return "a forced tool call"
+    if losses.dialect is not None and losses.dialect.format_excludes_reasoning and has_output_format(request):
+        return "an output format"
     last = body["messages"][-1] if body["messages"] else {}
     is_answer = last.get("role") == "assistant" and not last.get("tool_calls")
     return "a final assistant message" if is_answer and continues_each_answer(losses.dialect) else None

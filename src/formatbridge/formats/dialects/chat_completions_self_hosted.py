@@ -98,6 +98,8 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         reasoning_history="reasoning",
         media=frozenset({"image_data"}),
         image_types=STILL_IMAGES,
+        reads_image_detail=False,
+        accepts_strict=False,
         accepts_refusals=False,
         limits_stops=False,
         sources=sources_of_fields({
@@ -106,7 +108,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
             "earendil-works/pi#140, ollama/ollama-python#453": "accepts_developer_role",
             _OLLAMA: (
                 "limits_stops names ignores has_custom_tools server_tools efforts reasoning_history media "
-                "accepts_refusals"
+                "accepts_refusals accepts_strict reads_image_detail"
             ),
             "docs.ollama.com/api/openai-compatibility, Supported request fields": "ignores.tool_choice ignores.logit_bias ignores.n",
         }),

@@ -17,7 +17,7 @@ _ITEMS_OF_OPENAI = frozenset({
 _IGNORED_BY_OLLAMA = frozenset({
     "background", "conversation", "include", "max_tool_calls", "metadata", "moderation", "parallel_tool_calls", "prompt",
     "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "safety_identifier", "service_tier", "store", "tool_choice",
-    "top_logprobs", "user",
+    "top_logprobs", "truncation", "user",
 })  # fmt: skip
 _XAI_TOOLS = frozenset({
     "web_search", "code", "image_generation", "mcp", "x_search", "collections_search", "file_search", "code_execution", "shell",
@@ -31,6 +31,7 @@ RESPONSES: Mapping[str, DialectRules] = {
         rejects=frozenset({"previous_response_id"}),
         ignores=_IGNORED_BY_OLLAMA,
         ignores_nested=frozenset({"text/verbosity"}),
+        accepts_strict=False,
         accepts_developer_role=False,
         accepts_later_configuration=False,
         item_types=frozenset({"message", "function_call", "function_call_output", "reasoning"}),
@@ -49,7 +50,8 @@ RESPONSES: Mapping[str, DialectRules] = {
             {
                 "github.com/ollama/ollama openai/responses.go": (
                     "efforts output_formats media accepts_refusals cache_marks accepts_generated_images rejects "
-                    "ignores ignores_nested accepts_later_configuration item_types has_tool_search server_tools"
+                    "accepts_strict ignores ignores_nested accepts_later_configuration "
+                    "item_types has_tool_search server_tools"
                 ),
                 "github.com/ollama/ollama openai/openai.go, decodeImageURL": "image_types",
                 "ollama/ollama#17673": "has_custom_tools",

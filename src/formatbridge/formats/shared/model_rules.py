@@ -13,8 +13,15 @@ from formatbridge import ir
 from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.model_facts import MediaKind, ModelFacts
 from formatbridge.formats.shared.parts import is_same_list
-from formatbridge.formats.shared.settings import ANCHORS, drop_amount, drop_visibility, effort_of_budget, is_reasoning_off
-from formatbridge.formats.shared.tool_selection import added_tools, server_tool_name
+from formatbridge.formats.shared.settings import (
+    ANCHORS,
+    drop_amount,
+    drop_visibility,
+    effort_of_budget,
+    has_output_format,
+    is_reasoning_off,
+)
+from formatbridge.formats.shared.tool_selection import added_tools, forces_call, server_tool_name
 from formatbridge.formats.shared.turns import without_final_answers
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
@@ -187,9 +194,12 @@ def _without_choice_of(request: ir.Request, excluded: Set[str], losses: Ledger) 
 
 def _adapt_reasoning_settings(request: ir.Request, facts: ModelFacts, spec: FormatSpec, losses: Ledger) -> ir.Request:
     """Adapt the settings of reasoning, the efforts of messages, and a forced call that excludes reasoning."""
-    excludes = spec.dialect is not None and spec.dialect.forced_call_excludes_reasoning
-    if excludes and _cannot_be_off(facts) and spec.excludes_reasoning(request):
-        request = _without_forced_call(request, losses)
+    if spec.dialect is not None and _cannot_be_off(facts):
+        if spec.dialect.forced_call_excludes_reasoning and forces_call(request):
+            request = _without_forced_call(request, losses)
+        if spec.dialect.format_excludes_reasoning and has_output_format(request):
+            losses.dropped(request.output_format, code=_STAYS_ON, severity="impossible")
+            request = replace(request, output_format=None)
     # What an encoder drops next to a forced call needs no change, unless the model does not reason at all.
     if request.reasoning is not None and (not spec.excludes_reasoning(request) or _never_reasons(request.reasoning, facts)):
         request = replace(request, reasoning=_adapt_reasoning(request, request.reasoning, facts, spec, losses))

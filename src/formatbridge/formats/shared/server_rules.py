@@ -1,4 +1,4 @@
-"""Adapt a canonical request to the server that receives it, before its format encodes it, and the fields of the encoded body.
+"""Adapt a canonical request to the server that receives it, before its format encodes it.
 
 Each difference is noted: what the server rejects, ignores or limits, and what it reads although the format does not have it. Another
 name of the same setting is no loss.
@@ -15,13 +15,13 @@ from formatbridge.dialect import DialectRules, MediaSource
 from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.shared.media import known_text
 from formatbridge.formats.shared.parts import encode_opaque, is_list_item, is_read_image, is_same_list, known_mime
-from formatbridge.formats.shared.settings import clamp
+from formatbridge.formats.shared.settings import clamp, is_reasoning_off
 from formatbridge.formats.shared.tool_selection import added_tools, adds_tools, note_moved, without_other_tools
 from formatbridge.formats.shared.turns import leading_instructions, with_instructions_first
-from formatbridge.jsontext.types import JsonObject, JsonValue
+from formatbridge.jsontext.types import JsonValue
 from formatbridge.report.ledger import Ledger
-from formatbridge.report.loss_rules import LOSS_RULES, SETTING_RULES, rule_of_setting
-from formatbridge.report.losses import SEVERITY_RANKS, Severity
+from formatbridge.report.loss_rules import rule_of_setting
+from formatbridge.report.losses import Severity
 
 _REJECTED, _IGNORED, _UNSUPPORTED, _LIMIT = "rejected_by_server", "ignored_by_server", "unsupported_by_server", "server_limit"
 _COMBINATION, _OTHER_TOOL = "rejected_combination", "other_tool_of_server"
@@ -30,6 +30,7 @@ _CACHED_ALSO = frozenset({"FunctionTool.cache", "CustomTool.cache", "ToolResult.
 """Nodes whose cache marks servers read that accept ``cache_control``, besides those of parts."""
 _DOMAINS_ALSO = frozenset({"HostedTool.allowed_domains", "HostedTool.blocked_domains"})
 """Fields of web searches that servers with ``domain_filter`` read."""
+_LOGPROBS = frozenset({"logprobs", "top_logprobs"})
 _FAST = frozenset({"fast", "ultrafast"})
 """Tiers that are the field ``speed`` of Messages."""
 _TOOL_FIELDS = {"mcp": "mcp_servers", "web_search": "web_search_options"}
@@ -57,15 +58,17 @@ def adapt_to_server(request: ir.Request, spec: FormatSpec, losses: Ledger) -> ir
     if request.output_format is not None:
         request = _adapt_output_format(request, rules, losses)
     if request.reasoning is not None and rules.reasoning_control == "none":
-        losses.dropped(request.reasoning, code=_code_of("reasoning_effort", rules))
+        losses.dropped(request.reasoning, code=code_of_field("reasoning_effort", rules))
         request = replace(request, reasoning=None)
     request = _adapt_tool_choice(_adapt_tools(request, rules, losses), rules, losses)
+    if rules.ignores_while_reasoning and may_reason(request, spec):
+        request = _without_settings(request, rules.ignores_while_reasoning, _IGNORED, losses)
     if rules.streamed_tools_exclude_logprobs and request.stream and (request.tools or adds_tools(request)):
-        request = _without_logprobs(request, losses)
+        request = _without_settings(request, _LOGPROBS if request.settings.get("logprobs") else frozenset(), _COMBINATION, losses)
     return _with_tools_or_format(request, losses) if rules.format_excludes_tools else request
 
 
-def _code_of(field: str, rules: DialectRules) -> str:
+def code_of_field(field: str, rules: DialectRules) -> str:
     """Return the code of the loss of a field that a server does not read."""
     return _REJECTED if field in rules.rejects else _IGNORED
 
@@ -83,13 +86,13 @@ def _adapt_settings(request: ir.Request, spec: FormatSpec, rules: DialectRules, 
     """Leave out the settings that the server rejects or ignores, and stop sequences beyond its limit; move numbers into their ranges."""
     settings: dict[str, Any] = dict(request.settings)
     for name, value in request.settings.items():
-        field = _field_of(name, value, spec)
+        field = field_of(name, value, spec)
         if not rules.omits(field, value) and field not in rules.ignores_nested:
             continue
         del settings[name]
         rule = rule_of_setting(name)
         if not rule.is_neutral(value):
-            losses.dropped(request, _name_of_field(name, value, request), _code_of(field, rules), severity=rule.severity)
+            losses.dropped(request, _name_of_field(name, value, request), code_of_field(field, rules), severity=rule.severity)
     stop = settings.get("stop")
     if stop and rules.most_stops is not None and len(stop) > rules.most_stops:
         settings["stop"] = losses.changed(request, "stop", stop[: rules.most_stops], _LIMIT)
@@ -99,16 +102,24 @@ def _adapt_settings(request: ir.Request, spec: FormatSpec, rules: DialectRules, 
     return replace(request, settings=settings) if settings != request.settings else request  # type: ignore[arg-type]  # the same keys
 
 
-def _without_logprobs(request: ir.Request, losses: Ledger) -> ir.Request:
-    """Leave out the settings of log probabilities of a request that asks for them."""
-    names = {"logprobs", "top_logprobs"} & request.settings.keys() if request.settings.get("logprobs") else set()
-    for name in sorted(names):
-        losses.dropped(request, name, _COMBINATION, severity=rule_of_setting(name).severity)
+def _without_settings(request: ir.Request, names: frozenset[str], code: str, losses: Ledger) -> ir.Request:
+    """Leave out settings, whose names are those of Chat Completions."""
+    for name in sorted(names & request.settings.keys()):
+        rule = rule_of_setting(name)
+        if not rule.is_neutral(request.settings[name]):  # type: ignore[literal-required]  # a key of the settings
+            losses.dropped(request, name, code, severity=rule.severity)
     kept = {name: value for name, value in request.settings.items() if name not in names}
-    return replace(request, settings=kept) if names else request  # type: ignore[arg-type]  # the same keys
+    return request if kept == request.settings else replace(request, settings=kept)  # type: ignore[arg-type]  # the same keys
 
 
-def _field_of(name: str, value: object, spec: FormatSpec) -> str:
+def may_reason(request: ir.Request, spec: FormatSpec) -> bool:
+    """Return whether a model that reasons by default does so in a request. ``spec``: that of the server."""
+    config = request.reasoning
+    is_off = config is not None and (is_reasoning_off(config) or config.mode == "between_tools")
+    return not is_off and not spec.excludes_reasoning(request)
+
+
+def field_of(name: str, value: object, spec: FormatSpec) -> str:
     """Return the field of a body with a setting: one at its top, or a member of an object that some servers ignore."""
     places = spec.field_paths.places.get(f"Request.{name}", (name,))
     # Messages has the fast tier in a separate field.
@@ -124,46 +135,39 @@ def _name_of_field(name: str, value: object, request: ir.Request) -> str:
     return "additional_tier" if is_second else name
 
 
-def _fields_of(name: str, spec: FormatSpec) -> list[str]:
-    """Return the fields of a body, at its top, that may have a setting."""
-    flat = spec.settings.wire.get(name)
-    places = (flat,) if flat else spec.field_paths.places.get(f"Request.{name}", (name,))
-    return [place.partition("/")[0] for place in places]
-
-
 def _without_unread_objects(request: ir.Request, rules: DialectRules, losses: Ledger) -> ir.Request:
     """Leave out the audio output, the tool choice and the tools of a server that has none."""
     unread = rules.unread
     if request.audio is not None and "audio" in unread:
-        losses.dropped(request.audio, code=_code_of("audio", rules), severity="impossible")
+        losses.dropped(request.audio, code=code_of_field("audio", rules), severity="impossible")
         request = replace(request, audio=None)
     choice = request.tool_choice
     if choice is not None and "tool_choice" in unread:
         if choice.mode == "none" and request.tools:  # the model would call a tool that it has
             return _without_tools(request, "excluded", "info", losses)
-        if _restricts_functions(choice):
+        if restricts_functions(choice):
             return request  # ``_adapt_tool_choice`` leaves out the other tools
         if choice.mode != "auto":
-            losses.dropped(choice, code=_code_of("tool_choice", rules))
+            losses.dropped(choice, code=code_of_field("tool_choice", rules))
         losses.extras(choice)
         request = replace(request, tool_choice=None)
     return request
 
 
-def _restricts_functions(choice: ir.ToolChoice) -> bool:
+def restricts_functions(choice: ir.ToolChoice) -> bool:
     """Return whether a choice lists the functions that the model may call."""
     return choice.mode == "allowed" and not choice.hosted
-
-
-def _is_expressed_by_tools(choice: ir.ToolChoice | None) -> bool:
-    """Return whether the tools that are left express a choice, so that the request needs none."""
-    return choice is not None and (choice.mode == "none" or _restricts_functions(choice))
 
 
 def _adapt_output_format(request: ir.Request, rules: DialectRules, losses: Ledger) -> ir.Request:
     """Replace an output format that the server does not have by the nearest one."""
     format = request.output_format
-    if format is None or format.type == "text" or format.type in rules.output_formats:
+    if format is None or format.type == "text":
+        return request
+    if rules.schema_excludes_stream and request.stream and format.type == "json_schema":
+        losses.dropped(format, code=_COMBINATION, severity="impossible")  # the caller parses the answer
+        return replace(request, output_format=None)
+    if format.type in rules.output_formats:
         return request
     if not rules.output_formats:
         losses.dropped(format, code=_UNSUPPORTED, severity="impossible")
@@ -348,7 +352,10 @@ def _adapt_opaque(part: ir.Opaque, rules: DialectRules, losses: Ledger) -> ir.Pa
 def _adapt_media(part: ir.Media, rules: DialectRules, losses: Ledger, severity: Severity) -> ir.Part | None:
     """Return media that the server reads, or the text of a document; None for other media. ``severity``: that of their loss."""
     if _is_read(part, rules):
-        return part
+        if part.detail in (None, "auto") or rules.reads_image_detail:
+            return part
+        losses.dropped(part, "detail", _IGNORED, severity="info")
+        return replace(part, detail=None)
     text = known_text(part)
     if text is not None:
         return _as_text(part, text, losses)
@@ -388,7 +395,7 @@ def _with_short_id(part: ir.ToolCall | ir.ToolResult, length: int, losses: Ledge
     if len(call_id) == length and call_id.isascii() and call_id.isalnum():
         return part
     short = sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()[:length]
-    losses.changed(part, field, short, "renamed", severity="info")
+    losses.changed(part, field, short, "server_id", severity="info")
     return replace(part, id=short) if isinstance(part, ir.ToolCall) else replace(part, call_id=short)
 
 
@@ -398,7 +405,7 @@ def _with_short_id(part: ir.ToolCall | ir.ToolResult, length: int, losses: Ledge
 def _adapt_tools(request: ir.Request, rules: DialectRules, losses: Ledger) -> ir.Request:
     """Leave out tools beyond the limit of the server, ``strict`` and cache marks, where the server does not have them."""
     if "tools" in rules.unread:
-        return _without_tools(request, _code_of("tools", rules), "impossible", losses)
+        return _without_tools(request, code_of_field("tools", rules), "impossible", losses)
     is_searched = rules.has_tool_search is not False and not _loses_search(request, rules)
     tools = _adapted(request.tools, rules, is_searched, losses)
     most = rules.most_tools
@@ -506,65 +513,6 @@ def _without_list_of_tools(request: ir.Request, choice: ir.ToolChoice, rules: Di
     """Leave out the tools that a list does not allow, and the list: the model cannot call tools that it does not have."""
     request = without_other_tools(request, choice, losses)
     if choice.allowed_mode == "required":
-        losses.changed(choice, "allowed_mode", None, _code_of("tool_choice", rules))
+        losses.changed(choice, "allowed_mode", None, code_of_field("tool_choice", rules))
     losses.extras(choice)
     return replace(request, tool_choice=None)
-
-
-# Bodies.
-
-
-def rename_for_server(body: JsonObject, request: ir.Request, spec: FormatSpec, losses: Ledger) -> JsonObject:
-    """Return an encoded body with the names and words of a server.
-
-    The request was adapted before, so the only fields to leave out are additions of the encoder.
-    """
-    rules = spec.dialect
-    assert rules is not None
-    renamed = {rules.names.get(key, key): value for key, value in body.items() if not rules.omits(key, value)}
-    renamed = spec.server_requests.adapt_encoded(renamed, request, rules, losses)
-    if renamed.get("tool_choice") == "required" and rules.required_word is not None:
-        renamed["tool_choice"] = rules.required_word
-    if len(renamed) < len(body):
-        losses.withdraw(renamed)
-    return renamed
-
-
-def _severity_of_field(field: str, value: JsonValue, request: ir.Request, spec: FormatSpec) -> Severity | None:
-    """Return the severity of the loss of a field of a body, ``value``; None if it has the default value."""
-    if field in SETTING_RULES:
-        values = [(SETTING_RULES[field], value)]
-    elif names := _settings_in(field, request, spec):  # the decoder has translated their words: ``standard_only`` is ``standard``
-        values = [(rule_of_setting(name), request.settings[name]) for name in names]  # type: ignore[literal-required]  # its keys
-    elif field in spec.settings.canonical:  # a value without a meaning, which the decoder has left out
-        values = []
-    else:
-        row = f"Request.{field}"
-        values = [(LOSS_RULES.get(row) or spec.field_paths.rules.get(row) or rule_of_setting(field), value)]
-    severities = [rule.severity for rule, each in values if not rule.is_neutral(each)]
-    return max(severities, key=SEVERITY_RANKS.__getitem__, default=None)
-
-
-def _settings_in(field: str, request: ir.Request, spec: FormatSpec) -> list[str]:
-    """Return the settings of a request in a field of a body."""
-    first = [name for name, value in request.settings.items() if _field_of(name, value, spec) == field]
-    return first or [name for name in request.settings if field in _fields_of(name, spec)]
-
-
-def drop_unread_fields(body: JsonObject, before: JsonObject, request: ir.Request, spec: FormatSpec, losses: Ledger) -> JsonObject:
-    """Return a body of a caller in the same format without the fields that the server does not read. ``before``: the caller's body."""
-    rules = spec.dialect
-    assert rules is not None
-    names = {key: field for field in rules.unread for key in spec.keys_of(field)}
-    unread = {key for key in names.keys() & before.keys() if rules.omits(names[key], before[key])}
-    unread -= spec.server_requests.reasoning_fields - body.keys()  # another field has their value
-    result = {key: value for key, value in body.items() if key not in unread} if unread else body
-    for field in sorted(unread):
-        if field == "tool_choice" and _is_expressed_by_tools(request.tool_choice):
-            continue  # without the other tools, the request has the same effect
-        severity = _severity_of_field(names[field], before[field], request, spec)
-        if severity is not None:
-            losses.dropped(request, field, _code_of(names[field], rules), severity=severity)
-    if not rules.accepts_nulls:
-        result = {key: value for key, value in result.items() if value is not None}
-    return spec.server_requests.without_unread_values(result, request, rules, losses)

@@ -183,6 +183,11 @@ def forced_call_excludes_reasoning(losses: Ledger) -> bool:
     return losses.dialect is not None and losses.dialect.forced_call_excludes_reasoning
 
 
+def has_output_format(request: ir.Request) -> bool:
+    """Return whether the answer must have a format: JSON, or that of a schema."""
+    return request.output_format is not None and request.output_format.type != "text"
+
+
 def continues_each_answer(rules: DialectRules | None) -> bool:
     """Return whether a server continues each final answer, and rejects one with reasoning."""
     return rules is not None and rules.prefill_excludes_reasoning and rules.prefill_field is None

@@ -21,6 +21,27 @@ def format_without_tools(source: str, message: str, *, code: str | None = None) 
     return Rule("format_with_tools", "a `response_format` next to `tools`", source, check)
 
 
+def schema_without_stream(source: str, message: str) -> Rule:
+    """Return a rule for servers that have no output format with a schema in a stream."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        is_refused = body.get("stream") and (body.get("response_format") or {}).get("type") == "json_schema"
+        return openai_failure(400, message, param="response_format") if is_refused else None
+
+    return Rule("schema_in_stream", "a `json_schema` in a stream", source, check)
+
+
+def format_without_reasoning(source: str, message: str) -> Rule:
+    """Return a rule for servers that reject an output format unless ``enable_thinking`` turns reasoning off."""
+
+    def check(body: JsonObject, facts: Facts) -> Failure | None:
+        reasons = body.get("enable_thinking", facts.can_reason)
+        is_format = (body.get("response_format") or {}).get("type") not in (None, "text")
+        return openai_failure(400, message, param="response_format") if is_format and reasons else None
+
+    return Rule("format_with_reasoning", "a `response_format` without `enable_thinking: false`", source, check)
+
+
 def uniform_strict(source: str, message: str) -> Rule:
     """Return a rule for servers that require the same ``strict`` in all functions. A missing one is false."""
 

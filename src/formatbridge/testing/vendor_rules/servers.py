@@ -208,6 +208,10 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     "groq": {
         _CHAT: (
             combinations.format_without_tools("agno-agi/agno#1065", "json mode cannot be combined with tool/function calling"),
+            combinations.schema_without_stream(
+                "console.groq.com/docs/structured-outputs, jgravelle/GroqApiLibrary#33",
+                "response_format does not support streaming",
+            ),
             checks.part_types(_GROQ, "text", "image_url"),
             checks.tool_choices(_GROQ, "none", "auto", "required"),
             checks.service_tiers(_GROQ, "auto", "on_demand", "flex", "performance"),
@@ -378,6 +382,9 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 "enable_thinking",
                 False,
                 "The tool_choice parameter does not support being set to required or object in thinking mode",
+            ),
+            combinations.format_without_reasoning(
+                "presenton/presenton#184", "Json mode response is not supported when enable_thinking is true"
             ),
             Rule(
                 "instructions",
