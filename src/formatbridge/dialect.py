@@ -118,6 +118,8 @@ class DialectRules:
     prefill_excludes_reasoning: bool = False
     """Whether the server continues a final assistant message only without reasoning. Without ``prefill_field`` it continues each one, so
     that such a request turns reasoning off."""
+    accepts_final_answers: bool = True
+    """Whether the server accepts a last message of the model; otherwise those after the last message of the user are left out."""
     has_custom_tools: bool | None = None
     """Whether the server has custom tools, which take free text; None: as the format."""
     has_namespaces: bool | None = None

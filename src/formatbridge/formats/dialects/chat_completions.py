@@ -366,6 +366,7 @@ HOSTED: Mapping[str, DialectRules] = {
         efforts=frozenset({"minimal", "low", "medium", "high"}),
         reads=frozenset({"top_k"}),
         requires_alternating_turns=True,
+        accepts_final_answers=False,
         accepts_later_instructions=False,
         accepts_allowed_tools=False,
         accepts_refusals=False,
@@ -385,6 +386,7 @@ HOSTED: Mapping[str, DialectRules] = {
                 "accepts_refusals document_part accepts_developer_role media"
             ),
             "perplexityai/api-discussion#265": "requires_alternating_turns",
+            "BerriAI/litellm#3918": "accepts_final_answers",
             "docs.perplexity.ai/docs/sonar/filters": "domain_filter most_domains",
             "edenai/edenai-apis#144": "accepts_later_instructions",
         }),

@@ -17,7 +17,7 @@ from formatbridge.formats.shared.media import known_text
 from formatbridge.formats.shared.parts import encode_opaque, is_list_item, is_read_image, is_same_list, known_mime
 from formatbridge.formats.shared.settings import clamp, is_reasoning_off
 from formatbridge.formats.shared.tool_selection import added_tools, adds_tools, note_moved, without_other_tools
-from formatbridge.formats.shared.turns import leading_instructions, with_instructions_first
+from formatbridge.formats.shared.turns import leading_instructions, with_instructions_first, without_final_answers
 from formatbridge.jsontext.types import JsonValue
 from formatbridge.report.ledger import Ledger
 from formatbridge.report.loss_rules import rule_of_setting
@@ -53,6 +53,8 @@ def adapt_to_server(request: ir.Request, spec: FormatSpec, losses: Ledger) -> ir
     if rules.unread:
         request = _without_unread_objects(request, rules, losses)
     request = _adapt_messages(request, rules, losses)
+    if not rules.accepts_final_answers:
+        request = without_final_answers(request, _REJECTED, losses)
     if changes_configuration(request, rules):
         request = _with_configuration_first(request, losses)
     if request.output_format is not None:

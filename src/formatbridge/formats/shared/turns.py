@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from formatbridge import ir
-from formatbridge.report.ledger import Ledger
+from formatbridge.formats.shared.tool_results import with_results_in_place
+from formatbridge.report.ledger import Ledger, null_ledger
 
 _COMPLETE_TURN = "a complete turn of the model"
 """What a final turn of the model becomes if the target does not continue it. Its text stays."""
@@ -52,13 +53,17 @@ def note_prefill(request: ir.Request, losses: Ledger) -> None:
 
 def without_final_answers(request: ir.Request, code: str, losses: Ledger) -> ir.Request:
     """Leave out the turns of the model after the last one of the user. A request without a turn of the user stays."""
-    messages = request.messages
-    end = max((index for index, message in enumerate(messages, 1) if message.role in ("user", "tool")), default=len(messages))
-    final = [message for message in messages[end:] if message.role == "assistant"]
-    for message in final:
-        losses.dropped(message, code=code, severity="lossy")
-    instructions = [message for message in messages[end:] if message.role != "assistant"]
-    return replace(request, messages=messages[:end] + instructions) if final else request
+    # A result after such a turn may belong to an earlier call, and encoders move it there.
+    in_order = with_results_in_place(request.messages, null_ledger(), joins_turns=False)
+    end = max((index for index, message in enumerate(in_order, 1) if message.role in ("user", "tool")), default=len(in_order))
+    final = {message.src for message in in_order[end:] if message.role == "assistant"}
+    for message in request.messages:
+        if message.src in final:
+            losses.dropped(message, code=code, severity="lossy")
+            losses.extras(message)
+            for part in message.parts:  # each may be another item of Responses
+                losses.dropped(part, code=code, severity="lossy")
+    return replace(request, messages=[each for each in request.messages if each.src not in final]) if final else request
 
 
 def ends_with_answer(request: ir.Request) -> bool:

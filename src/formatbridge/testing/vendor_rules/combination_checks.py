@@ -65,6 +65,17 @@ def prefill_without_reasoning(source: str, message: str) -> Rule:
     return Rule("prefill", "a final assistant message without `enable_thinking: false`", source, check)
 
 
+def no_final_answer(source: str, message: str) -> Rule:
+    """Return a rule for servers that reject a last message of the model in a conversation with a message of the user."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        roles = [each.get("role") for each in body["messages"]]
+        is_refused = roles and roles[-1] == "assistant" and not {"user", "tool"}.isdisjoint(roles)
+        return openai_failure(400, message, param="messages", code="invalid_message") if is_refused else None
+
+    return Rule("final_answer", "a last message of the model", source, check)
+
+
 def logprobs_without_streamed_tools(source: str, message: str) -> Rule:
     """Return a rule for servers that have no log probabilities in a stream with tools."""
 

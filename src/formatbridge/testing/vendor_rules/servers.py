@@ -328,6 +328,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 "perplexityai/api-discussion#265, edenai/edenai-apis#144",
                 checks.check_turns,
             ),
+            combinations.no_final_answer("BerriAI/litellm#3918", "Last message must have role `user`."),
             checks.tool_choices("perplexityai, completion_create_params.py", "none", "auto", "required", accepts_functions=False),
         )
     },
