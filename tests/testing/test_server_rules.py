@@ -64,6 +64,7 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("bedrock", "messages", "block", _block(type="container_upload", file_id="file_1")),
     ("bedrock", "messages", "field", _SKILLS),
     ("bedrock", "messages", "field", {"cache_control": {"type": "ephemeral"}}),
+    ("bedrock", "messages", "field", {"speed": "fast"}),
     ("bedrock", "messages", "tool_type", _tool("tool_search_tool_bm25_20251119")),
     ("cerebras", "chat_completions", "service_tier", {"service_tier": "scale"}),
     ("cerebras", "chat_completions", "format_with_tools", {**_TOOLS, **_SCHEMA}),

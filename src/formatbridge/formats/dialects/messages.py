@@ -26,7 +26,7 @@ MESSAGES: Mapping[str, DialectRules] = {
     "bedrock": DialectRules(
         server="Amazon Bedrock",
         accepts_later_instructions=False,
-        rejects=_ANTHROPICS_FIELDS | {"cache_control"},
+        rejects=_ANTHROPICS_FIELDS | {"cache_control", "speed"},
         rejects_blocks=_ANTHROPICS_BLOCKS,
         server_tools=_CLIENT_TOOLS | {"tool_search"},
         tool_types=dict.fromkeys(
@@ -45,6 +45,7 @@ MESSAGES: Mapping[str, DialectRules] = {
                 "UKGovernmentBEIS/inspect_ai#3851; platform.claude.com/docs/en/build-with-claude/prompt-caching, Edge cases": (
                     "rejects.cache_control"
                 ),
+                "platform.claude.com/docs/en/build-with-claude/fast-mode, Availability": "rejects.speed",
             }
         ),
     ),

@@ -79,6 +79,7 @@ BEDROCK = (
     checks.no_system_turns("BerriAI/litellm#33807", "role 'system' is not supported on this model"),
     _refused_fields(f"{_AVAILABILITY}, anthropics/claude-cookbooks#311", *_ANTHROPICS_FIELDS),
     _refused_fields("UKGovernmentBEIS/inspect_ai#3851", "cache_control"),
+    _refused_fields("platform.claude.com/docs/en/build-with-claude/fast-mode, Availability", "speed"),
     _refused_tools(
         f"{_AVAILABILITY}, clauder-navi.com/articles/bedrock-claude-web",
         "web_search",
