@@ -461,7 +461,7 @@ def _encode_failed(response: ir.Response, target_format: FormatSpec, losses: Led
     # Of the formats only responses has such answers: ``{"status": "failed", "error": {...}, "output": [...]}`` (SDK, ``Response``).
     assert response.error is not None
     for name in ("id", "model", "created"):
-        losses.dropped(response, name, "diagnostic", severity="info")
+        losses.dropped(response, name, "diagnostic")
     for choice in response.choices:
         losses.extras(choice)
         for part in choice.parts:
@@ -469,7 +469,7 @@ def _encode_failed(response: ir.Response, target_format: FormatSpec, losses: Led
                 drop_field(part, "id", losses)
             losses.dropped(part, severity="impossible")
     losses.extras(response)
-    losses.dropped(response.usage, code="accounting", severity="info")
+    losses.dropped(response.usage, code="accounting")
     return target_format.encode_error(response.error, losses)
 
 

@@ -206,7 +206,7 @@ def _encode(
     request = _without_uncounted(request, count, losses)
     reads_all = _reads_whole_requests(server.format)
     if request.tool_choice is not None and not reads_all:
-        losses.dropped(request.tool_choice, code=_NOT_COUNTED, severity="info")
+        losses.dropped(request.tool_choice, code=_NOT_COUNTED)
         request = replace(request, tool_choice=None)
     body, tools = encode_request_for(request, server.format, losses, options, server.facts)
     if count is None:
@@ -238,7 +238,7 @@ def _top_fields(raw: JsonObject, count: CountSpec, format: FormatSpec, losses: L
     names = {key for field in count.top_fields for key in format.keys_of(field)}
     for name, value in raw.items():
         if name not in names and name not in ("model", "stream") and not is_empty(value):
-            losses.dropped_at(f"/{escape(name)}", _NOT_COUNTED, severity="info")
+            losses.dropped_at(f"/{escape(name)}", _NOT_COUNTED)
     return {name: value for name, value in raw.items() if name in names}
 
 
@@ -250,11 +250,11 @@ def _without_uncounted(request: ir.Request, count: CountSpec | None, losses: Led
         if name in kept:
             settings[name] = value
         elif value is None or not rule_of_setting(name).is_neutral(value):
-            losses.dropped(request, name, _NOT_COUNTED, severity="info")
+            losses.dropped(request, name, _NOT_COUNTED)
     for node in (request.audio, request.image):
-        losses.dropped(node, code=_NOT_COUNTED, severity="info")
+        losses.dropped(node, code=_NOT_COUNTED)
     if request.stream:
-        losses.dropped(request, "stream", _NOT_COUNTED, severity="info")
+        losses.dropped(request, "stream", _NOT_COUNTED)
     messages = [
         replace(message, tools=_without_limits(message.tools, losses)) if message.tools else message for message in request.messages
     ]
@@ -274,7 +274,7 @@ def _without_limits(tools: list[ir.Tool], losses: Ledger) -> list[ir.Tool]:
     result = list(tools)
     for index, tool in enumerate(tools):
         if isinstance(tool, ir.HostedTool) and tool.max_uses is not None:
-            losses.dropped(tool, "max_uses", _NOT_COUNTED, severity="info")
+            losses.dropped(tool, "max_uses", _NOT_COUNTED)
             result[index] = replace(tool, max_uses=None)
     return result
 
@@ -283,7 +283,7 @@ def _counted_fields(raw: JsonObject, count: CountSpec, losses: Ledger) -> JsonOb
     """Return a request without the fields that do not change the count, and note these."""
     for name in raw:
         if name in count.uncounted and not is_empty(raw[name]):
-            losses.dropped_at(f"/{escape(name)}", _NOT_COUNTED, severity="info")
+            losses.dropped_at(f"/{escape(name)}", _NOT_COUNTED)
     return _without_fields(raw, count.uncounted)
 
 

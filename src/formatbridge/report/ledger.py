@@ -171,27 +171,28 @@ class Ledger:
             additions = additions | {path: members[path] for path in members if path not in additions}
         return tuple(Addition(path, value, why) for path, (value, why) in additions.items())
 
-    def dropped(self, node: Any, name: str = "", code: str = "no_counterpart", *, severity: Severity = "lossy") -> None:
+    def dropped(self, node: Any, name: str = "", code: str = "no_counterpart", *, severity: Severity | None = None) -> None:
         """Note that a field of a node is dropped; without ``name``, the whole node. None, as a node or as a field, is no loss.
 
         A field without a pointer in the source counts as a change of the node.
+        Without ``severity``, its code has it (``CODE_SEVERITIES``).
         """
         if node is not None and (not name or getattr(node, name, _UNKNOWN) is not None):
             self._notes.append(("dropped", node, name, None, code, severity))
 
-    def dropped_at(self, pointer: str, code: str = "no_counterpart", *, severity: Severity = "lossy") -> None:
+    def dropped_at(self, pointer: str, code: str = "no_counterpart", *, severity: Severity | None = None) -> None:
         """Note that the value at a pointer into the source body is dropped, for a value that has no canonical node."""
         self.dropped(_Value(pointer), code=code, severity=severity)
 
     def changed(
-        self, node: Any, name: str, after: JsonValue, code: str = "nearest_value", *, severity: Severity = "lossy"
+        self, node: Any, name: str, after: JsonValue, code: str = "nearest_value", *, severity: Severity | None = None
     ) -> JsonValue:
         """Note that a field of a node becomes ``after`` and return that. A field that has this value already is no loss."""
         if not name or getattr(node, name, _UNKNOWN) != after:
             self._notes.append(("changed", node, name, after, code, severity))
         return after
 
-    def weakened(self, node: Any, name: str, after: JsonValue, code: str, *, severity: Severity = "lossy") -> JsonValue:
+    def weakened(self, node: Any, name: str, after: JsonValue, code: str, *, severity: Severity | None = None) -> JsonValue:
         """Note that a field of a node becomes ``after``, and return that. The value may stay: its position or its exact meaning is lost."""
         self._notes.append(("changed", node, name, after, code, severity))
         return after
@@ -330,18 +331,18 @@ class _NullLedger(Ledger):
 
     __slots__ = ()
 
-    def dropped(self, node: Any, name: str = "", code: str = "no_counterpart", *, severity: Severity = "lossy") -> None:
+    def dropped(self, node: Any, name: str = "", code: str = "no_counterpart", *, severity: Severity | None = None) -> None:
         """Note nothing."""
         del node, name, code, severity
 
     def changed(
-        self, node: Any, name: str, after: JsonValue, code: str = "nearest_value", *, severity: Severity = "lossy"
+        self, node: Any, name: str, after: JsonValue, code: str = "nearest_value", *, severity: Severity | None = None
     ) -> JsonValue:
         """Return the new value."""
         del node, name, code, severity
         return after
 
-    def weakened(self, node: Any, name: str, after: JsonValue, code: str, *, severity: Severity = "lossy") -> JsonValue:
+    def weakened(self, node: Any, name: str, after: JsonValue, code: str, *, severity: Severity | None = None) -> JsonValue:
         """Return the new value."""
         del node, name, code, severity
         return after

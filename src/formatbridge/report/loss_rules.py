@@ -1,10 +1,11 @@
-"""The loss rules of canonical fields that a target cannot express: one table for all formats."""
+"""The loss rules of canonical fields that a target cannot express, and the severities of codes: one table each for all formats."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from formatbridge.report.field_paths import LossRule
+from formatbridge.report.losses import Severity
 
 _DIAGNOSTIC = LossRule("info", "diagnostic")
 _INFO = LossRule("info")
@@ -146,3 +147,31 @@ SETTING_RULES: Mapping[str, LossRule] = {
 def rule_of_setting(name: str) -> LossRule:
     """Return the loss rule of a setting."""
     return SETTING_RULES.get(name, _LOSSY)
+
+
+CODE_SEVERITIES: Mapping[str, Severity] = {
+    "foreign_id": "impossible",
+    "unsupported_media": "impossible",
+    "unsupported_by_model": "impossible",
+    "single_answer": "impossible",
+    "server_tool": "impossible",
+    "no_turns": "impossible",
+    "not_portable": "impossible",
+    "repeated_id": "info",
+    "empty": "info",
+    "not_counted": "info",
+    "diagnostic": "info",
+    "accounting": "info",
+    "span_lost": "info",
+    "not_stored": "info",
+    "billing_header": "info",
+    "without_deferred": "info",
+    "all_deferred": "info",
+    "output_limit": "info",
+}
+"""Code to the severity of its losses, unless a note or a loss rule states another. A code without a row is lossy."""
+
+
+def severity_of_code(code: str) -> Severity:
+    """Return the severity of a loss with this code."""
+    return CODE_SEVERITIES.get(code, "lossy")

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from formatbridge.jsontext.depth import dump_sorted, read
 from formatbridge.jsontext.types import JsonValue
 from formatbridge.report.field_paths import ABSENT, WHOLE_NODE, FieldPaths, LossRule, is_empty, resolve
+from formatbridge.report.loss_rules import severity_of_code
 from formatbridge.report.losses import Change, Severity
 
 Examine = Callable[[JsonValue, JsonValue], str | None]
@@ -18,8 +19,8 @@ Examine = Callable[[JsonValue, JsonValue], str | None]
 Keep = Callable[[str, Change, Severity, str, JsonValue, JsonValue], None]
 """Stores a loss: its pointer, kind, severity, code, and the value before and after."""
 
-Note = tuple[Literal["dropped", "changed", "examined", "extras"], Any, str, Any, Any, Severity]
-"""A note: its kind, the node, the field, the new value, the code, and the severity.
+Note = tuple[Literal["dropped", "changed", "examined", "extras"], Any, str, Any, Any, Severity | None]
+"""A note: its kind, the node, the field, the new value, the code, and the severity unless its code has it.
 
 It is a tuple, because tuples are the fastest to create. The kind decides what is set:
 
@@ -70,7 +71,7 @@ class NoteResolver:
                 code = noted(getattr(node, name), after) if kind == "examined" else noted
                 self._resolve_changed(node, name, after, code, severity)
 
-    def _resolve_dropped(self, node: Any, name: str, code: str, severity: Severity) -> None:
+    def _resolve_dropped(self, node: Any, name: str, code: str, severity: Severity | None) -> None:
         pointer, before = self._find(node, name)
         if self._is_absent(pointer, node, name):
             return
@@ -78,6 +79,7 @@ class NoteResolver:
             before = getattr(node, "raw", None)  # all that an unmodelled node has
         is_whole = not name or isinstance(before, str) or pointer != self._resolve_src(node.src)[0]
         is_whole = is_whole and f"{type(node).__name__}.{name}" not in self._paths.shared
+        severity = severity or severity_of_code(code)
         self._keep(pointer, "dropped" if is_whole else "changed", severity, code, before, None)
         if not name and getattr(node, "second_src", None):
             pointer, before = self._follow(self._dropped_second_src(node))
@@ -92,11 +94,11 @@ class NoteResolver:
         dropped.add(index)
         return str(node.second_src if not index or len(dropped) == node.index_count else index)
 
-    def _resolve_changed(self, node: Any, name: str, after: JsonValue, code: str | None, severity: Severity) -> None:
+    def _resolve_changed(self, node: Any, name: str, after: JsonValue, code: str | None, severity: Severity | None) -> None:
         if code is not None:
             pointer, before = self._find(node, name)
             if not self._is_absent(pointer, node, name):
-                self._keep(pointer, "changed", severity, code, before, after)
+                self._keep(pointer, "changed", severity or severity_of_code(code), code, before, after)
 
     def _resolve_extras(self, node: Any) -> None:
         kind = type(node).__name__

@@ -178,10 +178,10 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
 
 def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
     if part.file_id is not None:
-        losses.dropped(part, code="foreign_id", severity="impossible")
+        losses.dropped(part, code="foreign_id")
         return None
     if part.data is not None and not is_read_image(part.mime, IMAGE_TYPES["chat_completions"]):
-        losses.dropped(part, code="unsupported_media", severity="impossible")
+        losses.dropped(part, code="unsupported_media")
         return None
     url = part.url if part.url is not None else write_data_url(part.mime or "image/png", part.data or "")
     detail = part.detail
@@ -238,7 +238,7 @@ def _encode_audio(part: ir.Media, losses: Ledger) -> JsonObject | None:
         url = part.url if part.url is not None else write_data_url(part.mime or "", part.data or "")
         return {"type": "input_audio", "input_audio": {"data": url} | ({"format": format} if format else {})}
     if format is None or part.data is None:
-        losses.dropped(part, code="unsupported_media", severity="impossible")
+        losses.dropped(part, code="unsupported_media")
         return None
     return {"type": "input_audio", "input_audio": {"data": part.data, "format": format}}
 
@@ -252,7 +252,7 @@ def _decode_video(raw: JsonObject, src: str) -> ir.Part:
 
 def _encode_video(part: ir.Media, losses: Ledger) -> JsonObject | None:
     if part.file_id is not None:
-        losses.dropped(part, code="foreign_id", severity="impossible")
+        losses.dropped(part, code="foreign_id")
         return None
     url = part.url if part.url is not None else write_data_url(part.mime or "video/mp4", part.data or "")
     return {"type": "video_url", "video_url": {"url": url}}
@@ -295,7 +295,7 @@ def _encode_document(part: ir.Media, losses: Ledger) -> JsonObject | None:
         return _encode_document_of_server(type, part, losses)
     # A ``file`` has data or an id, but no URL (official SDK, ``FileFile``).
     if part.data is None:
-        losses.dropped(part, code="unsupported_media" if part.url else "foreign_id", severity="impossible")
+        losses.dropped(part, code="unsupported_media" if part.url else "foreign_id")
         return None
     file: JsonObject = {"file_data": write_data_url(part.mime, part.data) if part.mime else part.data}
     put_in(file, "filename", part.filename, default_filename(part.mime), losses)

@@ -128,7 +128,7 @@ def _encode_instruction(message: ir.Message, losses: Ledger) -> JsonObject | Non
     for part in message.parts:
         # Instructions have text only (official SDK, ``ChatCompletionSystemMessageParam.content``).
         if type(part) is ir.Media:
-            losses.dropped(part, code="unsupported_media", severity="impossible")
+            losses.dropped(part, code="unsupported_media")
         else:
             texts.append(part)
     content = encode_content(texts, losses)
@@ -251,7 +251,7 @@ def _encode_assistant_part(part: ir.Part, losses: Ledger) -> JsonObject | None:
         return {"type": "refusal", "refusal": part.text}
     # Assistant messages have texts and refusals only (official SDK, ``ContentArrayOfContentPart``).
     if isinstance(part, ir.Media):
-        losses.dropped(part, code="unsupported_media", severity="impossible")
+        losses.dropped(part, code="unsupported_media")
         return None
     return encode_part(part, losses)
 

@@ -285,7 +285,7 @@ def _encode_media(part: ir.Media, message: JsonObject, audio_parts: list[ir.Medi
     """Add an image to the message, or a part with audio to ``audio_parts``."""
     drop_unheld_in_answer(part, losses)
     if not (is_image(part) or is_audio(part)):
-        losses.dropped(part, code="unsupported_media", severity="impossible")
+        losses.dropped(part, code="unsupported_media")
         return
     # A level of detail is a setting of input images (official SDK, ``ImageURL.detail``).
     if part.detail not in (None, "auto"):
@@ -306,7 +306,7 @@ def _encode_audio(audio_parts: list[ir.Media], pointer: str, answer_id: str, los
     for part in audio_parts:
         piece = joiner.take(part.mime, part.data or "")
         if piece is None:
-            losses.dropped(part, code="unsupported_media", severity="impossible")
+            losses.dropped(part, code="unsupported_media")
             continue
         severity: Severity = "lossy" if part.mime and is_samples(part.mime) else "info"
         if len(audio_parts) > 1:  # the type shows which parts are joined, so it is not dropped alone

@@ -69,7 +69,7 @@ def encode_modalities(request: ir.Request, losses: Ledger) -> JsonObject:
     supported = [modality for modality in requested if modality in ("text", "audio")]
     for index, modality in enumerate(requested):
         if modality not in ("text", "audio"):
-            losses.dropped(request, f"modalities.{index}", "unsupported_media", severity="impossible")
+            losses.dropped(request, f"modalities.{index}", "unsupported_media")
     if "audio" in supported:
         # OpenAI documents ``["text", "audio"]`` for audio, never audio alone (official SDK, ``modalities``).
         body["modalities"] = supported if "text" in supported else ["text", *supported]

@@ -149,7 +149,7 @@ def _encode_storage(request: ir.Request, body: JsonObject, losses: Ledger) -> No
         body["store"] = losses.added("/store", True, "the source's server stores by default")
         return
     if body.pop("metadata"):
-        losses.dropped(request, "metadata", "not_stored", severity="info")
+        losses.dropped(request, "metadata", "not_stored")
 
 
 def encode_streaming(request: ir.Request, losses: Ledger) -> JsonObject:

@@ -55,7 +55,7 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
             case ir.McpServer(allowed_tools=[]):  # none of its tools may be used
                 losses.dropped(tool, code="excluded", severity="info")
             case ir.HostedTool() | ir.McpServer():
-                losses.dropped(tool, code="server_tool", severity="impossible")
+                losses.dropped(tool, code="server_tool")
             case ir.Namespace():
                 losses.dropped(tool, severity="impossible")
             case _:
@@ -178,7 +178,7 @@ def encode_tool_choice(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledg
         case "validated":  # ``tool_selection`` has replaced it before
             return "auto"
         case "hosted":
-            losses.dropped(choice, code="server_tool", severity="impossible")
+            losses.dropped(choice, code="server_tool")
             return None
         case _:
             assert_never(choice.mode)

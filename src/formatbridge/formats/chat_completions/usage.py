@@ -126,5 +126,5 @@ def _encode_modalities(usage: ir.Usage, field: str, modalities: tuple[str, ...],
     # The official types have text, audio and image tokens in the input, and text and audio tokens in the output.
     for modality, count in counts.items():
         if modality not in modalities and count:
-            losses.dropped(usage, f"{field}.{modality}", "accounting", severity="info")
+            losses.dropped(usage, f"{field}.{modality}", "accounting")
     return {f"{modality}_tokens": counts[modality] for modality in modalities if modality in counts}

@@ -162,7 +162,7 @@ def _decode_media(raw: JsonObject, src: str) -> ir.Part:
 def _encode_media(part: ir.Media, pointer: str, context: EncodeContext, losses: Ledger) -> list[JsonObject]:
     """Encode media. In a response the transcript also becomes text, because clients show that."""
     if not (context.is_answer or context.keeps_media) and _is_rejected(part):
-        losses.dropped(part, code="unsupported_media", severity="impossible")
+        losses.dropped(part, code="unsupported_media")
         return []
     body = _encode_media_part(part, pointer, losses, carries_tokens=context.carries_tokens)
     if body is None or not part.transcript:
@@ -221,7 +221,7 @@ def _encode_media_part(part: ir.Media, pointer: str, losses: Ledger, *, carries_
     """Encode media without the transcript; ``pointer`` is the pointer of the part in the target, for an added MIME type."""
     # The id of a file is valid at the vendor where it was uploaded.
     if part.file_id is not None and part.vendor != "google":
-        losses.dropped(part, code="foreign_id", severity="impossible")
+        losses.dropped(part, code="foreign_id")
         return None
     drop_unheld(part, losses)
     body = _encode_source(part, pointer, losses)

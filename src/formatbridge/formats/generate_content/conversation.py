@@ -100,7 +100,7 @@ def encode_instruction(message: ir.Message, instructions: list[JsonObject], cont
     # "Currently, text only" (vendor's reference, ``systemInstruction``).
     for part in message.parts:
         if isinstance(part, ir.Media):
-            losses.dropped(part, code="unsupported_media", severity="impossible")
+            losses.dropped(part, code="unsupported_media")
             continue
         pointer = f"/systemInstruction/parts/{len(instructions)}"
         if isinstance(part, ir.ToolCall | ir.ToolResult):

@@ -44,7 +44,7 @@ def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
     note_type(error, status_name, losses, status=status)
     # ``code`` is the HTTP status here, so a code in words has no field.
     if error.code not in (None, ""):
-        losses.changed(error, "code", status_name, "diagnostic", severity="info")
+        losses.changed(error, "code", status_name, "diagnostic")
     drop_unheld_in_answer(error, losses)
     detail: JsonObject = {"code": status, "message": error.message, "status": status_name}
     # Clients read the delay from the body, as a duration in proto3 JSON: "17s".

@@ -65,7 +65,7 @@ def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None
     if tool.kind in _WITHOUT_FAMILY and f"tools/*/{tool.kind}" not in rejected:
         return {tool.kind: dict(tool.extra or {})}
     if field is None:
-        losses.dropped(tool, code="server_tool", severity="impossible")
+        losses.dropped(tool, code="server_tool")
         return None
     drop_unheld(tool, losses)
     if not tool.blocked_domains:
@@ -103,7 +103,7 @@ def encode_server(server: ir.McpServer, losses: Ledger) -> JsonObject | None:
         losses.changed(server, "", None, "excluded", severity="info")  # the report shows which value excludes the server
         return None
     if server.url is None:
-        losses.dropped(server, code="server_tool", severity="impossible")
+        losses.dropped(server, code="server_tool")
         return None
     drop_unheld(server, losses)
     # The format has no list of allowed tools, so all tools of the server are allowed.

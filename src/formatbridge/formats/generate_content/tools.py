@@ -168,7 +168,7 @@ def encode_tool_choice(choice: ir.ToolChoice, losses: Ledger, *, is_combined: bo
     """
     drop_unheld(choice, losses)
     if choice.mode == "hosted":
-        losses.dropped(choice, code="server_tool", severity="impossible")
+        losses.dropped(choice, code="server_tool")
         return None
     match choice.mode:
         case "auto":

@@ -49,10 +49,10 @@ def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
         join_ttls(usage, None, losses)
     # The format counts only tokens that are read from a cache. Those written stay in the prompt count.
     if usage.cache_write:
-        losses.changed(usage, "cache_write", None, "accounting", severity="info")
+        losses.changed(usage, "cache_write", None, "accounting")
     # Some servers of other formats count reasoning outside the output, which would make the difference negative.
     if usage.reasoning and usage.reasoning > usage.output:
-        losses.weakened(usage, "output", 0, "accounting", severity="info")
+        losses.weakened(usage, "output", 0, "accounting")
     counts: JsonObject = {
         "promptTokenCount": max(0, usage.input - (usage.tool_prompt or 0)),
         "candidatesTokenCount": max(0, usage.output - (usage.reasoning or 0)),

@@ -149,5 +149,5 @@ def _span_of(citation: ir.Citation, offset: int, length: int, losses: Ledger) ->
         if start >= end:
             start, end = 0, length
         for name, value in (("start", offset + start), ("end", offset + end)):
-            losses.changed(citation, name, value, "span_lost", severity="info")
+            losses.changed(citation, name, value, "span_lost")
     return start, end

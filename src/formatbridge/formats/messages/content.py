@@ -183,9 +183,9 @@ def encode_text(part: ir.Text, losses: Ledger) -> JsonObject | None:
     drop_unheld(part, losses)
     # "text content blocks must contain non-whitespace text" (anthropics/claude-code#23440).
     if not text or text.isspace():
-        losses.changed(part, "text", "", "empty", severity="info")
+        losses.changed(part, "text", "", "empty")
         # "cache_control cannot be set for empty text blocks" (anthropics/claude-code#62379).
-        losses.dropped(part.cache, code="empty", severity="info")
+        losses.dropped(part.cache, code="empty")
         return None
     return {"type": "text", "text": text, **encode_cache(part.cache, losses)}
 
@@ -323,12 +323,12 @@ def _joined_texts(content: str | list[JsonObject]) -> str:
 def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
     # The id of a file is valid only at the vendor that stores the file.
     if part.file_id is not None and part.vendor != "anthropic":
-        losses.dropped(part, code="foreign_id", severity="impossible")
+        losses.dropped(part, code="foreign_id")
         return None
     encode = _ENCODE_MEDIA.get(_media_kind(part))
     block = encode(part, losses) if encode else None
     if block is None:
-        losses.dropped(part, code="unsupported_media", severity="impossible")
+        losses.dropped(part, code="unsupported_media")
         return None
     drop_unheld(part, losses)
     return block | encode_cache(part.cache, losses)

@@ -65,7 +65,7 @@ def encode_instruction(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]
     blocks = []
     for part in _join_blank_texts(parts):
         if type(part) is ir.Media:
-            losses.dropped(part, code="unsupported_media", severity="impossible")
+            losses.dropped(part, code="unsupported_media")
             continue
         block = encode_part(part, losses)
         if block is not None:
@@ -172,7 +172,7 @@ def _encode_foreign(part: ir.Opaque | ir.Hosted, losses: Ledger) -> JsonObject |
 
 
 def _drop_media(part: ir.Media, losses: Ledger) -> None:
-    losses.dropped(part, code="unsupported_media", severity="impossible")
+    losses.dropped(part, code="unsupported_media")
 
 
 _DECODE_BLOCK: dict[str, Callable[[JsonObject, str], ir.Part]] = {

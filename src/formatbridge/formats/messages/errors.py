@@ -45,7 +45,7 @@ def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
     note_type(error, value, losses, status=error.status and status)
     # Anthropic's errors have a type only (official SDK, ``ErrorObject``).
     if error.code not in (None, "", value):
-        losses.changed(error, "code", value, "diagnostic", severity="info")
+        losses.changed(error, "code", value, "diagnostic")
     drop_unheld_in_answer(error, losses)
     body: JsonObject = {"type": "error", "error": {"type": value, "message": error.message}}
     if error.request_id is not None:

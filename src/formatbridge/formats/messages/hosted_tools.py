@@ -107,7 +107,7 @@ def hosted_type(tool: ir.HostedTool, losses: Ledger) -> tuple[str, str]:
 def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None:
     """Encode a server tool; None if this format has no such tool."""
     if tool.family not in HOSTED:
-        losses.dropped(tool, code="server_tool", severity="impossible")
+        losses.dropped(tool, code="server_tool")
         return None
     drop_unheld(tool, losses)
     kind, name = hosted_type(tool, losses)
@@ -215,7 +215,7 @@ def encode_server(server: ir.McpServer, losses: Ledger) -> tuple[JsonObject, Jso
     """Encode an MCP server as an entry of ``mcp_servers`` and a toolset; None if it has no URL."""
     # A connector of OpenAI has an id and no URL.
     if server.url is None:
-        losses.dropped(server, code="not_portable", severity="impossible")
+        losses.dropped(server, code="not_portable")
         return None
     drop_unheld(server, losses)
     entry: JsonObject = {"type": "url", "name": server.label, "url": server.url}

@@ -79,7 +79,7 @@ def _only_choice(response: ir.Response, losses: Ledger) -> ir.Choice:
     if len(choices) > 1:
         choices = sorted(choices, key=lambda choice: choice.index)
         for other in choices[1:]:
-            losses.dropped(other, code="single_answer", severity="impossible")
+            losses.dropped(other, code="single_answer")
     choice = choices[0]
     drop_unheld_in_answer(choice, losses)
     if choice.logprobs:
@@ -259,7 +259,7 @@ def _encode_details(finish: ir.Finish, value: str, losses: Ledger) -> JsonObject
     """Encode the explanation of a refusal. No other stop reason has one."""
     if value != "refusal":
         for name in ("message", "category"):
-            losses.dropped(finish, name, "diagnostic", severity="info")
+            losses.dropped(finish, name, "diagnostic")
         return {}
     return {"stop_details": {"type": "refusal", "category": finish.category, "explanation": finish.message}}
 

@@ -58,7 +58,7 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
     deferred = [tool for tool in tools if isinstance(tool, ir.FunctionTool) and tool.defer_loading]
     if deferred and len(deferred) == len(tools):
         for function in deferred:
-            losses.dropped(function, "defer_loading", "all_deferred", severity="info")
+            losses.dropped(function, "defer_loading", "all_deferred")
         tools = [replace(tool, defer_loading=None) for tool in deferred]
     for tool in tools:
         definition = encode_tool(tool, f"/tools/{len(definitions)}", has_code, known, servers, losses)
@@ -217,7 +217,7 @@ def encode_tool_choice(choice: ir.ToolChoice, tools: list[JsonObject], losses: L
             name = hosted_name(choice.names[0]) if choice.names else None
             # Only server tools are encoded with a type.
             if name is None or not any(tool.get("name") == name and "type" in tool for tool in tools):
-                losses.dropped(choice, code="server_tool", severity="impossible")
+                losses.dropped(choice, code="server_tool")
                 return None
             return {"type": "tool", "name": name}
         case _:

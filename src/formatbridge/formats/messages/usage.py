@@ -57,13 +57,13 @@ def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
     """Encode ``usage``. The counts of the cache are always present, other details only if the source has them."""
     drop_unheld_in_answer(usage, losses)
     if usage.total is not None and usage.total != usage.input + usage.output:
-        losses.dropped(usage, "total", "accounting", severity="info")
+        losses.dropped(usage, "total", "accounting")
     # "Total input tokens in a request is the summation of" the three counts (official SDK, ``Message.usage``).
     read, written = usage.cache_read or 0, usage.cache_write or 0
     # Some servers count cached tokens outside the input, which makes the difference negative.
     uncached = usage.input - read - written
     body: JsonObject = {
-        "input_tokens": uncached if uncached >= 0 else losses.weakened(usage, "input", 0, "accounting", severity="info"),
+        "input_tokens": uncached if uncached >= 0 else losses.weakened(usage, "input", 0, "accounting"),
         "cache_creation_input_tokens": written,
         "cache_read_input_tokens": read,
         "output_tokens": usage.output,
@@ -87,5 +87,5 @@ def _encode_details(usage: ir.Usage, losses: Ledger) -> JsonObject:
     if counts and counts.keys() <= _SERVER_TOOLS.keys():
         body["server_tool_use"] = {name: counts.get(family, 0) for family, name in _SERVER_TOOLS.items()}
     elif any(counts.values()):
-        losses.dropped(usage, "server_tools", "accounting", severity="info")
+        losses.dropped(usage, "server_tools", "accounting")
     return body

@@ -85,7 +85,7 @@ def _clamp_offset(citation: ir.Citation, name: str, start: int, length: int, los
     # A span of another format may reach into the next text, but an annotation belongs to one content part.
     if offset is None or 0 <= offset - start <= length:
         return None if offset is None else offset - start
-    nearest: int = losses.weakened(citation, name, min(max(offset - start, 0), length), "span_lost", severity="info")
+    nearest: int = losses.weakened(citation, name, min(max(offset - start, 0), length), "span_lost")
     return nearest
 
 

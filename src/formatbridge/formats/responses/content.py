@@ -206,11 +206,11 @@ def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
     if part.file_id is not None:
         # The id of a file is valid at the vendor where it was uploaded.
         if part.vendor != "openai":
-            losses.dropped(part, code="foreign_id", severity="impossible")
+            losses.dropped(part, code="foreign_id")
             return None
         return image | {"file_id": part.file_id}
     if part.data is not None and not is_read_image(part.mime, IMAGE_TYPES["responses"]):
-        losses.dropped(part, code="unsupported_media", severity="impossible")
+        losses.dropped(part, code="unsupported_media")
         return None
     url = part.url if part.url is not None else write_data_url(part.mime or "image/png", part.data or "")
     return image | {"image_url": url}
@@ -256,7 +256,7 @@ def _encode_file(part: ir.Media, losses: Ledger) -> JsonObject | None:
         drop_field(part, "detail", losses)
     if part.file_id is not None:
         if part.vendor != "openai":
-            losses.dropped(part, code="foreign_id", severity="impossible")
+            losses.dropped(part, code="foreign_id")
             return None
         return file | {"file_id": part.file_id}
     if part.url is not None:
@@ -289,7 +289,7 @@ def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
     drop_unheld(part, losses)
     # A request has texts, images and files only (official SDK, ``ResponseInputContent``).
     if part.kind in ("audio", "video"):
-        losses.dropped(part, code="unsupported_media", severity="impossible")
+        losses.dropped(part, code="unsupported_media")
         return None
     is_image = part.kind == "image" and known_mime(part) != PDF  # some callers send a PDF as an image
     item = _encode_image(part, losses) if is_image else _encode_file(part, losses)

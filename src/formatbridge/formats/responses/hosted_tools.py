@@ -73,7 +73,7 @@ def decode_hosted_tool(raw: JsonObject, src: str) -> ir.HostedTool:
 def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None:
     """Encode a hosted tool; None if the target has no such tool."""
     if tool.family not in HOSTED:
-        losses.dropped(tool, code="server_tool", severity="impossible")
+        losses.dropped(tool, code="server_tool")
         return None
     drop_unheld(tool, losses)
     encoded: JsonObject = {"type": HOSTED[tool.family]}
@@ -241,7 +241,7 @@ def _decode_generated_image(raw: JsonObject, src: str) -> ir.Media | None:
 def encode_generated_image(part: ir.Media, index: int, ids: ItemIds, losses: Ledger) -> JsonObject | None:
     """Encode an image of the model as an item, which requires its data. Other media have no output item."""
     if part.kind != "image" or part.data is None:
-        losses.dropped(part, code="unsupported_media", severity="impossible")
+        losses.dropped(part, code="unsupported_media")
         return None
     drop_unheld_in_answer(part, losses)
     # The detail controls how a model reads an image. An item of an output image has no such field.

@@ -107,7 +107,7 @@ def _only_choice(response: ir.Response, losses: Ledger) -> ir.Choice:
     """Return the first choice; this format has only one."""
     choice, *others = sorted(response.choices, key=_index) or [ir.Choice(parts=[])]
     for other in others:
-        losses.dropped(other, code="single_answer", severity="impossible")
+        losses.dropped(other, code="single_answer")
     drop_unheld_in_answer(choice, losses)
     return choice
 

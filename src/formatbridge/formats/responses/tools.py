@@ -82,7 +82,7 @@ def adapt_tool_search(tools: list[ir.Tool], added: list[ir.Tool], losses: Ledger
     kept = []
     for tool in tools:
         if isinstance(tool, ir.HostedTool) and _is_search(tool):
-            losses.dropped(tool, code="without_deferred", severity="info")
+            losses.dropped(tool, code="without_deferred")
         else:
             kept.append(tool)
     return kept, None
@@ -257,7 +257,7 @@ def encode_tool_choice(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledg
         case "hosted":
             encoded = _encode_hosted_choices(tools).get(choice.names[0])
             if encoded is None:
-                losses.dropped(choice, code="server_tool", severity="impossible")
+                losses.dropped(choice, code="server_tool")
             elif not _reads_objects(losses):
                 return "required" if len(tools) == 1 else losses.changed(choice, "", "auto", "unsupported_by_server")
             elif encoded["type"] in FORCED_BY_ALLOWED_TOOLS:

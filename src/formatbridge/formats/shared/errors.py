@@ -160,7 +160,7 @@ def note_unread(error: ir.Error, losses: Ledger) -> None:
     if not error.extra:
         return
     if error.family == "status" and isinstance(error.extra.get("error/details"), list):
-        losses.changed(error, "details", None, "diagnostic", severity="info")
+        losses.changed(error, "details", None, "diagnostic")
     losses.extras(error)
 
 
@@ -174,7 +174,7 @@ def note_type(error: ir.Error, word: str | None, losses: Ledger, *, code: object
     by_status = "word" if error.family == "status" else None  # in other families the HTTP status alone may identify the kind
     name = next((name for name in ("type", "code") if getattr(error, name) not in (None, "")), by_status)
     if is_finer or (name and classify(status, code=code, word=word) != error.kind):
-        losses.weakened(error, name or "type", word, "diagnostic", severity="info")
+        losses.weakened(error, name or "type", word, "diagnostic")
 
 
 def encode_error_object(error: ir.Error, drop_unheld: DropUnheld, losses: Ledger) -> tuple[int, JsonObject]:
@@ -192,7 +192,7 @@ def encode_error_object(error: ir.Error, drop_unheld: DropUnheld, losses: Ledger
     status = kept_status(error, kind_fields.status)
     note_type(error, error_type, losses, code=code, status=error.status and status)
     if not keeps_code:
-        losses.dropped(error, "code", "diagnostic", severity="info")
+        losses.dropped(error, "code", "diagnostic")
     detail = {"message": error.message, "type": error_type, "param": error.param, "code": code}
     return status, {"error": detail}
 

@@ -73,7 +73,7 @@ def without_foreign_tokens(
         severity: Severity = "info" if gone == pointer and code == "foreign_signature" else "lossy"  # the signed text stays
         losses.dropped_at(gone, code, severity=severity)
         if turn is not None:
-            losses.dropped_at(turn, "empty", severity="info")
+            losses.dropped_at(turn, "empty")
     removed = {
         list_pointer: [index for index, item in enumerate(items) if item is _GONE] for list_pointer, items in emptied.items()
     }

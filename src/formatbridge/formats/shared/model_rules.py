@@ -48,7 +48,7 @@ def adapt_to_model(request: ir.Request, facts: ModelFacts, spec: FormatSpec, los
             request = _without_schema(request, request.output_format, spec, losses)
     limit = request.settings.get("max_tokens")
     if facts.output_limit is not None and limit is not None and limit > facts.output_limit:
-        after = losses.changed(request, "max_tokens", facts.output_limit, _OUTPUT_LIMIT, severity="info")
+        after = losses.changed(request, "max_tokens", facts.output_limit, _OUTPUT_LIMIT)
         request = _with_settings(request, {**request.settings, "max_tokens": after})
     if facts.reasoning is not None or facts.efforts or facts.budgets is not None:
         request = _adapt_reasoning_settings(request, facts, spec, losses)
@@ -458,7 +458,7 @@ def _without_unsupported_media(request: ir.Request, inputs: frozenset[MediaKind]
 def _readable(part: ir.Part, inputs: frozenset[MediaKind], losses: Ledger) -> ir.Part | None:
     """Return a part without media that the model cannot read; None for such a part itself."""
     if isinstance(part, ir.Media) and part.kind not in inputs:
-        losses.dropped(part, code=_INPUT, severity="impossible")
+        losses.dropped(part, code=_INPUT)
         return None
     if isinstance(part, ir.ToolResult):
         content = [adapted for inner in part.content if (adapted := _readable(inner, inputs, losses)) is not None]
@@ -469,17 +469,17 @@ def _readable(part: ir.Part, inputs: frozenset[MediaKind], losses: Ledger) -> ir
 def _without_unsupported_outputs(request: ir.Request, outputs: frozenset[MediaKind], losses: Ledger) -> ir.Request:
     """Leave out requests for media that the model does not produce."""
     if request.audio is not None and "audio" not in outputs:
-        losses.dropped(request.audio, code=_INPUT, severity="impossible")
+        losses.dropped(request.audio, code=_INPUT)
         request = replace(request, audio=None)
     if request.image is not None and "image" not in outputs:
-        losses.dropped(request.image, code=_INPUT, severity="impossible")
+        losses.dropped(request.image, code=_INPUT)
         request = replace(request, image=None)
     modalities = request.settings.get("modalities")
     if modalities:
         kept = [kind for kind in modalities if kind.lower() in outputs]
         for index, kind in enumerate(modalities):
             if kind not in kept:
-                losses.dropped(request, f"modalities.{index}", _INPUT, severity="impossible")
+                losses.dropped(request, f"modalities.{index}", _INPUT)
         if len(kept) < len(modalities):
             request = _with_settings(request, {**request.settings, "modalities": kept})
     return request

@@ -29,7 +29,7 @@ def encode_user_content(
 def encode_transcript(part: ir.Media, losses: Ledger) -> ir.Text | None:
     """Return the transcript of audio that the target does not support as text; without one note that the media is dropped."""
     if not part.transcript:
-        losses.dropped(part, code="unsupported_media", severity="impossible")
+        losses.dropped(part, code="unsupported_media")
         return None
     losses.changed(part, "", {"text": part.transcript}, "flattened")
     losses.extras(part)
@@ -42,7 +42,7 @@ def encode_opaque(part: ir.Opaque | ir.Hosted, losses: Ledger) -> ir.Text | None
         losses.changed(part, "", part.text, "flattened")
         if part.text:
             return ir.Text(part.text, part.src, cache=part.cache)
-        losses.dropped(part.cache, code="empty", severity="info")
+        losses.dropped(part.cache, code="empty")
         return None
     if isinstance(part, ir.Hosted):
         losses.dropped(part, code="server_history")
@@ -148,7 +148,7 @@ def refusal_of(finish: ir.Finish | None, parts: list[ir.Part], losses: Ledger) -
         return None
     if finish.reason in ("content_filter", "refusal") and not any(isinstance(part, ir.Refusal) for part in parts):
         return finish.message
-    losses.dropped(finish, "message", "diagnostic", severity="info")
+    losses.dropped(finish, "message", "diagnostic")
     return None
 
 

@@ -270,7 +270,7 @@ def drop_unsigned(part: ir.Reasoning, losses: Ledger) -> None:
     elif part.signature:
         drop_empty(part, losses)
     else:
-        losses.dropped(part, code="empty", severity="info")
+        losses.dropped(part, code="empty")
 
 
 def drop_empty(part: ir.Reasoning, losses: Ledger) -> None:

@@ -52,7 +52,7 @@ def _with_id(call: ir.ToolCall, ids: CallIds, losses: Ledger) -> ir.ToolCall:
     unique_id = ids.next_id(call.id)
     if unique_id == call.id:
         return call
-    return replace(call, id=losses.changed(call, "id", unique_id, "repeated_id", severity="info"))
+    return replace(call, id=losses.changed(call, "id", unique_id, "repeated_id"))
 
 
 class UniqueCallIds:

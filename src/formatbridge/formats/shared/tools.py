@@ -157,7 +157,7 @@ def drop_choice(request: ir.Request, losses: Ledger) -> None:
         return
     losses.extras(choice)
     if choice.mode == "hosted":
-        losses.dropped(choice, code="server_tool", severity="impossible")
+        losses.dropped(choice, code="server_tool")
     elif choice.mode in ("required", "named", "allowed") or choice.names:
         losses.dropped(choice, code="without_tools")
 

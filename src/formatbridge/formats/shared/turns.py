@@ -32,7 +32,7 @@ def without_billing_header(request: ir.Request, beginning: str, losses: Ledger) 
     header = first.parts[0]
     if not isinstance(header, ir.Text) or not header.text.startswith(beginning) or "\n" in header.text.rstrip():
         return request
-    losses.dropped(header, code="billing_header", severity="info")
+    losses.dropped(header, code="billing_header")
     rest = [replace(first, parts=first.parts[1:])] if len(first.parts) > 1 else []
     return replace(request, messages=[*rest, *request.messages[1:]])
 
@@ -40,7 +40,7 @@ def without_billing_header(request: ir.Request, beginning: str, losses: Ledger) 
 def note_empty(message: ir.Message, losses: Ledger) -> None:
     """Note that an empty turn is left out. A turn with parts is not noted here: each of its parts was noted."""
     if _is_blank(message):
-        losses.changed(message, "", "", "empty", severity="info")
+        losses.changed(message, "", "", "empty")
 
 
 def note_prefill(request: ir.Request, losses: Ledger) -> None:
@@ -77,9 +77,9 @@ def ends_with_answer(request: ir.Request) -> bool:
 def note_no_turns(request: ir.Request, losses: Ledger) -> None:
     """Note that the conversation has no turn to answer. No turn is added."""
     if request.messages:
-        losses.changed(request.messages[-1], "", [], "no_turns", severity="impossible")
+        losses.changed(request.messages[-1], "", [], "no_turns")
     else:
-        losses.weakened(request, "messages", [], "no_turns", severity="impossible")
+        losses.weakened(request, "messages", [], "no_turns")
 
 
 def with_instructions_first(messages: list[ir.Message], losses: Ledger) -> list[ir.Message]:

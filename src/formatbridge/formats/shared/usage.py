@@ -54,4 +54,4 @@ def join_ttls(usage: ir.Usage, total: int | None, losses: Ledger) -> None:
     ``total``: None if the target does not count cache writes separately from the prompt.
     """
     if usage.cache_write_ttl and any(usage.cache_write_ttl.values()):
-        losses.changed(usage, "cache_write_ttl", total, "accounting", severity="info")
+        losses.changed(usage, "cache_write_ttl", total, "accounting")
