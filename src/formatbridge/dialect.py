@@ -57,6 +57,8 @@ NestedField = Literal[
     "text/verbosity",
 ]
 """A field of Messages or Responses below others, as keys with slashes; ``*`` is any item."""
+MOST_TOOLS_OF_OPENAI = 128
+"""OpenAI's server rejects more: "Expected an array with maximum length 128" (zed-industries/zed#32946)."""
 OutputFormat = Literal["json_schema", "json_object"]
 """A structured output format."""
 DocumentPart = Literal["file", "document_url", "file_url"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, assert_never
 
 from formatbridge import ir
-from formatbridge.dialect import DialectRules
+from formatbridge.dialect import MOST_TOOLS_OF_OPENAI, DialectRules
 from formatbridge.formats.chat_completions.content import encode_cache_mark_of_messages
 from formatbridge.formats.chat_completions.holds import drop_unheld
 from formatbridge.formats.chat_completions.hosted_tools import encode_hosted_tool
@@ -21,8 +21,6 @@ _TOOL = frozenset({"type", "function", "cache_control"})
 _FUNCTION = frozenset({"name", "description", "parameters", "strict"})
 _CUSTOM = frozenset({"name", "description", "format"})
 _NAME = frozenset({"name"})
-_MOST_TOOLS = 128
-"""OpenAI's server rejects more: "Expected an array with maximum length 128" (zed-industries/zed#32946)."""
 
 
 def decode_tool(raw: JsonObject, src: str) -> ir.Tool:
@@ -60,8 +58,8 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
                 losses.dropped(tool, severity="impossible")
             case _:
                 assert_never(tool)
-    if len(encoded) > _MOST_TOOLS:
-        note_excess(tools, _MOST_TOOLS, losses)
+    if len(encoded) > MOST_TOOLS_OF_OPENAI:
+        note_excess(tools, MOST_TOOLS_OF_OPENAI, losses)
     return ({"tools": encoded} if encoded else {}) | search
 
 

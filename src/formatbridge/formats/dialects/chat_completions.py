@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from formatbridge.dialect import DialectRules, MediaSource
+from formatbridge.dialect import MOST_TOOLS_OF_OPENAI, DialectRules, MediaSource
 from formatbridge.formats.dialects.common import (
     IMAGES,
     IMAGES_AND_VIDEOS,
@@ -32,7 +32,7 @@ HOSTED: Mapping[str, DialectRules] = {
         server="OpenAI",
         rejects=_FIELDS_OF_OTHER_SERVERS,
         media=_OPENAI_MEDIA,
-        most_tools=128,
+        most_tools=MOST_TOOLS_OF_OPENAI,
         sources=sources_of_fields({
             "teabranch/open-responses-server#41": "rejects",
             "xlinx/sd-webui-decadetw-auto-prompt-llm#29": "rejects.top_k",
@@ -46,7 +46,7 @@ HOSTED: Mapping[str, DialectRules] = {
         server="Azure OpenAI",
         rejects=_FIELDS_OF_OTHER_SERVERS | {"web_search_options"},
         media=_OPENAI_MEDIA,
-        most_tools=128,
+        most_tools=MOST_TOOLS_OF_OPENAI,
         sources=sources_of_fields({
             "quarkiverse/quarkus-langchain4j#285, openai/openai-python#1469": "rejects",
             "microsoft/agent-framework#3629, microsoft/agent-framework#6225": "rejects.web_search_options",
