@@ -28,7 +28,7 @@ class ArrowStream(Protocol):
 class ArrowArray(Protocol):
     """A record batch with the Arrow PyCapsule interface."""
 
-    def __arrow_c_array__(self) -> object: ...
+    def __arrow_c_array__(self) -> tuple[object, object]: ...
 
 
 ArrowData = ArrowStream | ArrowArray

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pydantic import BaseModel
 
+from formatbridge.formats.chat_completions import wire
 from formatbridge.formats.format import DetectionRule, detection_rules
 from formatbridge.jsontext.types import JsonObject
 
@@ -65,7 +66,8 @@ def recognizes_error(event: JsonObject, name: str) -> bool:
     return bool(event.get("error"))
 
 
-def event_text(event: Any) -> str:
+def event_text(event: BaseModel) -> str:
     """Return the text that a typed event adds to the first choice."""
-    choices = [choice for choice in getattr(event, "choices", None) or () if not choice.index]
-    return "".join(choice.delta.content for choice in choices if choice.delta and isinstance(choice.delta.content, str))
+    choices = event.choices or () if isinstance(event, wire.Chunk) else ()
+    deltas = [choice.delta for choice in choices if choice.delta and not choice.index]
+    return "".join(delta.content for delta in deltas if isinstance(delta.content, str))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pydantic import BaseModel
 
 from formatbridge.formats.format import DetectionRule, detection_rules
+from formatbridge.formats.generate_content import wire
 from formatbridge.jsontext.types import JsonObject
 
 DETECTION: tuple[DetectionRule, ...] = (
@@ -46,8 +47,9 @@ def recognizes_error(event: JsonObject, name: str) -> bool:
     return type(code) is int and 400 <= code < 600
 
 
-def event_text(event: Any) -> str:
+def event_text(event: BaseModel) -> str:
     """Return the text that a typed event adds to the first candidate."""
-    candidates = [candidate for candidate in getattr(event, "candidates", None) or () if not candidate.index]
-    parts = [part for candidate in candidates if candidate.content for part in candidate.content.parts or ()]
+    candidates = event.candidates or () if isinstance(event, wire.StreamEvent) else ()
+    contents = [candidate.content for candidate in candidates if candidate.content and not candidate.index]
+    parts = [part for content in contents for part in content.parts or ()]
     return "".join(part.text for part in parts if part.text and not part.thought)

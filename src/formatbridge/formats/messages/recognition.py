@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pydantic import BaseModel
 
 from formatbridge.formats.format import DetectionRule, detection_rules
+from formatbridge.formats.messages import wire
 from formatbridge.jsontext.types import JsonObject
 
 DETECTION: tuple[DetectionRule, ...] = (
@@ -61,10 +62,10 @@ def recognizes_error(event: JsonObject, name: str) -> bool:
     return name == "error"
 
 
-def event_text(event: Any) -> str:
+def event_text(event: BaseModel) -> str:
     """Return the text that a typed event adds to the visible text of the response."""
-    kind = getattr(event, "type", None)
-    if kind == "content_block_start" and getattr(event.content_block, "type", None) == "text":
-        return event.content_block.text or ""
-    is_text = kind == "content_block_delta" and getattr(event.delta, "type", None) == "text_delta"
-    return event.delta.text or "" if is_text else ""
+    if isinstance(event, wire.ContentBlockStart) and isinstance(event.content_block, wire.TextBlock):
+        return event.content_block.text
+    if isinstance(event, wire.ContentBlockDelta) and isinstance(event.delta, wire.TextDelta):
+        return event.delta.text
+    return ""

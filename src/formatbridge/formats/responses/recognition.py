@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pydantic import BaseModel
 
 from formatbridge.formats.format import DetectionRule, detection_rules
+from formatbridge.formats.responses import wire
 from formatbridge.jsontext.types import JsonObject
 
 DETECTION: tuple[DetectionRule, ...] = (
@@ -49,6 +50,6 @@ def recognizes_error(event: JsonObject, name: str) -> bool:
     return isinstance(event.get("type"), str) or bool(event.get("error"))
 
 
-def event_text(event: Any) -> str:
+def event_text(event: BaseModel) -> str:
     """Return the visible text that a typed event adds to the response."""
-    return event.delta or "" if getattr(event, "type", None) == "response.output_text.delta" else ""
+    return event.delta if isinstance(event, wire.TextDelta) else ""
