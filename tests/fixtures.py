@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from formatbridge import ModelFacts, Target, formats, ir
+from formatbridge.client.batch_files import convert_batch
 from formatbridge.convert import input
-from formatbridge.convert.batch import BatchLine, convert_batch
+from formatbridge.convert.batch import BatchLine
 from formatbridge.convert.bodies import (
     Converted,
     ConvertedRequest,

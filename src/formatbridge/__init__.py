@@ -13,6 +13,7 @@ from formatbridge._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from formatbridge import telemetry
+    from formatbridge.client.batch_files import convert_batch
     from formatbridge.client.calls import Prepared
     from formatbridge.client.clients import AsyncClient, AsyncStream, Client, Stream
     from formatbridge.client.flow import Attempt
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from formatbridge.client.reply import CountReply, Reply
     from formatbridge.client.settings import Clock, Limits, Retry, RetryCause, Timeout
     from formatbridge.client.transport import transport
-    from formatbridge.convert.batch import BatchLine, convert_batch
+    from formatbridge.convert.batch import BatchLine
     from formatbridge.convert.bodies import (
         Converted,
         ConvertedError,
@@ -98,6 +99,7 @@ __all__ = [
 ]  # fmt: skip
 
 _NAMES = {
+    "client.batch_files": "convert_batch",
     "client.calls": "Prepared",
     "client.clients": "AsyncClient AsyncStream Client Stream",
     "client.flow": "Attempt",
@@ -107,7 +109,7 @@ _NAMES = {
     "client.reply": "CountReply Reply",
     "client.settings": "Clock Limits Retry RetryCause Timeout",
     "client.transport": "transport",
-    "convert.batch": "BatchLine convert_batch",
+    "convert.batch": "BatchLine",
     "convert.bodies": "Converted ConvertedError ConvertedRequest convert_error convert_models convert_request convert_response",
     "convert.bridge": "Bridge Exchange",
     "convert.collect": "collect_stream iter_events",

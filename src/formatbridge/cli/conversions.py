@@ -12,6 +12,7 @@ from formatbridge import formats
 from formatbridge.cli.format_argument import with_facts
 from formatbridge.cli.inputs import open_input
 from formatbridge.cli.parser import options_of
+from formatbridge.client.batch_files import batch_converter
 from formatbridge.convert.batch import BatchConverter, is_batch_line
 from formatbridge.convert.bodies import Converted
 from formatbridge.formats.format import FormatOrName
@@ -76,7 +77,7 @@ class Conversion:
         arguments = self._arguments
         requests = self._files.enter_context(open_input(arguments.requests)) if arguments.requests else None
         source = with_facts(arguments.source, arguments.facts)  # the model for which the original requests were written
-        return BatchConverter(source=source, target=self._target, model=arguments.model, requests=requests, options=self._options)
+        return batch_converter(source=source, target=self._target, model=arguments.model, requests=requests, options=self._options)
 
     def _convert_body(self, body: bytes) -> Converted:
         """Convert a body; detect its format and kind if an argument lacks."""

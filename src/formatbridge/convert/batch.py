@@ -1,18 +1,11 @@
-"""Convert vendors' batch files line by line: requests, and results with answers or errors.
-
-The file of the requests to which results belong is the only file that a conversion reads, because it may not fit into memory.
-"""
+"""Convert the lines of vendors' batch files: requests, and results with answers or errors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from io import TextIOBase
-from typing import BinaryIO, NamedTuple
 
 from formatbridge import formats
-from formatbridge.arguments import type_name
 from formatbridge.convert.bodies import (
     Converted,
     ConvertedError,
@@ -28,7 +21,7 @@ from formatbridge.formats.shared.unique_names import truncate_with_hash, with_le
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject, JsonValue
-from formatbridge.options import Options, options_of, without_raise_on
+from formatbridge.options import Options, options_of
 from formatbridge.report.field_paths import ABSENT, resolve
 from formatbridge.report.losses import Addition, Loss, severe_losses
 from formatbridge.report.reasons import REQUIRED
@@ -73,50 +66,21 @@ class BatchLine:
         }
 
 
-def convert_batch(
-    lines: Iterable[str | bytes],
-    *,
-    source: FormatOrName,
-    target: FormatOrName,
-    model: str | None = None,
-    requests: BinaryIO | None = None,
-    options: Options | None = None,
-) -> Iterator[BatchLine]:
-    """Convert the lines of a vendor's batch file: OpenAI's (for chat_completions and responses), Anthropic's or Gemini's.
+@dataclass(frozen=True, slots=True)
+class OriginalRequest:
+    """The request to which a result belongs."""
 
-    Request files and result files are distinguished by their lines. Ids are kept. One line is in memory at a time, and blank lines are
-    skipped. An invalid line has an ``error``, and the conversion continues. Whether ids repeat is not checked. ``raise_on`` of the options
-    applies to each line, with the losses of its envelope.
-
-    ``model``: the model of a request that does not name it, as in files of generate_content.
-
-    ``requests``: for results, the file of the original requests in the format of the target; a binary file that can seek. Each answer is
-    converted with its request, as with ``convert_response(..., request=)``, and original ids are restored. Pass the ``model`` and the
-    ``options`` with which the requests were converted, and their target as ``source``. In memory are the ids and one request. A result with
-    an unknown id has an ``error``.
-
-    Raises ``ConfigurationError`` if a format has no batch files, if ``lines`` is one text, or if ``requests`` is no binary file.
-
-    >>> with open("batch.jsonl") as lines:
-    ...     for line in convert_batch(lines, source="chat_completions", target="messages"):
-    ...         print(line.custom_id, line.error or line.losses)
-    """
-    if isinstance(lines, str | bytes) or not isinstance(lines, Iterable):
-        raise ConfigurationError(f"lines is {type_name(lines)}, expected an iterable of lines, such as an open file")
-    converter = BatchConverter(source=source, target=target, model=model, requests=requests, options=options)
-    return (
-        converter.convert(number, text) for number, text in enumerate(map(_checked_line, lines), 1) if text and not text.isspace()
-    )
-
-
-def _checked_line(text: str | bytes) -> str | bytes:
-    if not isinstance(text, str | bytes | bytearray):
-        raise ConfigurationError(f"a line is {type_name(text)}, expected str or bytes")
-    return text
+    custom_id: str | None
+    """Its id; None: it has none."""
+    convert: Callable[[], ConvertedRequest]
+    """Return the request as it was converted; raise the error of one that cannot be converted."""
 
 
 class BatchConverter:
-    """Converts lines of one file, each without the others. The arguments are those of ``convert_batch``."""
+    """Converts lines of one file, each without the others. The arguments are those of ``convert_batch``, except ``requests``.
+
+    ``requests``: returns the request of the result with an id, or None for an unknown id.
+    """
 
     def __init__(
         self,
@@ -124,19 +88,14 @@ class BatchConverter:
         source: FormatOrName,
         target: FormatOrName,
         model: str | None = None,
-        requests: BinaryIO | None = None,
+        requests: Callable[[str], OriginalRequest | None] | None = None,
         options: Options | None = None,
     ) -> None:
         self._source, self._target_format, self._target = formats.load(source), formats.load(target), target
         self._model, self._options = model, options_of(options)
         self._source_layout, self._layout = _layout_of(self._source), _layout_of(self._target_format)
         self._is_same_format = self._source is self._target_format
-        # Results may be in another order than requests (OpenAI, guide "Batch API"), so ids connect them. The conversion of a request
-        # is repeated with the same arguments, and so returns the names of the tools that it changed.
-        self._requests = None
-        if requests is not None:  # they were converted in the other direction
-            lenient = without_raise_on(self._options)
-            self._requests = _Requests(requests, BatchConverter(source=target, target=source, model=model, options=lenient))
+        self._requests = requests
 
     def convert(self, number: int, text: str | bytes) -> BatchLine:
         """Convert one line. ``number``: its number in the file, from 1."""
@@ -201,34 +160,28 @@ class BatchConverter:
     def _invalid(self, pointer: str, message: str) -> InvalidPayloadError:
         return InvalidPayloadError(self._source.name, _LINE, ((pointer, message),))
 
-    def _request_of(self, line: BatchLine) -> _Place | None:
-        """Return the place of the request of a result; None if the requests are unknown, and for a request."""
+    def _request_of(self, line: BatchLine) -> OriginalRequest | None:
+        """Return the request of a result; None if the requests are unknown, and for a request."""
         if self._requests is None or line.kind == "request":
             return None
-        place = self._requests.places.get(line.custom_id or "")
-        if place is None:
+        original = self._requests(line.custom_id or "")
+        if original is None:
             problem = "is missing" if line.custom_id is None else f"is {codec.describe(line.custom_id)}"
             raise self._invalid(
                 f"/{self._source_layout.id_field}", f"{problem}, expected the id of a line in the file of the requests"
             )
-        return place
-
-    def _read_request(self, item: BatchItem, place: _Place | None) -> ConvertedRequest | None:
-        """Return the converted request of an answer; None if it is unknown."""
-        if self._requests is None or place is None or item.kind != "response":
-            return None
-        return self._requests.read(place)
+        return original
 
     def _encode_failure(self, line: BatchLine, error: FormatBridgeError) -> bytes | None:
         """Return the result of a line that could not be converted; None for a request, and for a line without an id."""
         if line.kind in (None, "request") or line.custom_id is None:
             return None
-        place = self._requests.places.get(line.custom_id) if self._requests is not None else None
-        return codec.dumps(self._layout.write_unprocessed(self._result_id(line.custom_id, place), "failed", str(error)))
+        original = self._requests(line.custom_id) if self._requests is not None else None
+        return codec.dumps(self._layout.write_unprocessed(self._result_id(line.custom_id, original), "failed", str(error)))
 
-    def _result_id(self, id: str, place: _Place | None) -> str:
+    def _result_id(self, id: str, original: OriginalRequest | None) -> str:
         """Return the id of a result in the target: that of its original request, if that is known."""
-        return place.custom_id if place is not None and place.custom_id is not None else self._legal_id(id)
+        return original.custom_id if original is not None and original.custom_id is not None else self._legal_id(id)
 
     def _legal_id(self, id: str) -> str:
         """Return an id that the target accepts. A changed id ends in a hash of the whole, so that different ids stay different."""
@@ -237,17 +190,18 @@ class BatchConverter:
             return id
         return truncate_with_hash(with_legal_letters(id, None), layout.longest_id or len(id), id, digits=16)
 
-    def _convert_item(self, line: BatchLine, raw: JsonObject, item: BatchItem, place: _Place | None) -> BatchLine:
-        """Convert what the line contains, and write the line of the target. ``place``: that of the request of a result."""
+    def _convert_item(self, line: BatchLine, raw: JsonObject, item: BatchItem, original: OriginalRequest | None) -> BatchLine:
+        """Convert what the line contains, and write the line of the target. ``original``: the request of a result."""
         losses: list[Loss] = []
         additions: list[Addition] = []
-        id = "" if self._is_same_format else self._id(line, place, losses, additions)
+        id = "" if self._is_same_format else self._id(line, original, losses, additions)
         body_pointer, model = "", ""
         if item.kind == "unprocessed":
             result = raw if self._is_same_format else self._encode_unprocessed(id, item, losses, additions)
             body_losses: list[Loss] = []
         else:
-            converted = self._convert_body(item, self._read_request(item, place))
+            request = original.convert() if original is not None and item.kind == "response" else None
+            converted = self._convert_body(item, request)
             body_pointer, result = self._write(id, raw, item, converted)
             body_losses = [_in_line(loss, item) for loss in converted.losses]
             additions += [replace(addition, path=body_pointer + addition.path) for addition in converted.additions]
@@ -316,14 +270,14 @@ class BatchConverter:
             return layout.error_pointer, layout.write_error(id, converted.status, converted.body)
         return layout.response_pointer, layout.write_response(id, converted.body)
 
-    def _id(self, line: BatchLine, place: _Place | None, losses: list[Loss], additions: list[Addition]) -> str:
+    def _id(self, line: BatchLine, original: OriginalRequest | None, losses: list[Loss], additions: list[Addition]) -> str:
         """Return the id in the target: that of the source, changed if the server does not accept it, or one from the line's number."""
         if line.custom_id is None:
             id = _numbered_id(line.number)
             additions.append(Addition(f"/{self._layout.id_field}", id, REQUIRED))
             return id
-        id = self._result_id(line.custom_id, place)
-        if id != line.custom_id and place is None:
+        id = self._result_id(line.custom_id, original)
+        if id != line.custom_id and original is None:
             losses.append(Loss.of(f"/{self._source_layout.id_field}", "changed", "info", "renamed", line.custom_id, id))
         return id
 
@@ -331,35 +285,6 @@ class BatchConverter:
 def _numbered_id(number: int) -> str:
     """Return the id for a request without one. ``number``: the number of its line, from 1."""
     return f"line-{number}"
-
-
-class _Place(NamedTuple):
-    """Where the file of the requests has a request. ``offset``: in bytes."""
-
-    offset: int
-    custom_id: str | None
-
-
-class _Requests:
-    """The original requests of a batch, which are read from their file one by one. ``converter``: how they were converted."""
-
-    def __init__(self, file: BinaryIO, converter: BatchConverter) -> None:
-        if isinstance(file, TextIOBase) or not callable(getattr(file, "seek", None)):
-            raise ConfigurationError(f'requests is {type_name(file)}, expected a binary file, such as open(path, "rb")')
-        self._file, self._converter = file, converter
-        self.places: dict[str, _Place] = {}
-        """The place of each request by its id after the conversion, which its result has."""
-        offset = file.seek(0)
-        for number, text in enumerate(file, 1):
-            with suppress(InvalidPayloadError):  # a line that cannot be read was not sent, so it has no result
-                id = converter.read_id(text)
-                self.places[converter.converted_id(number, id)] = _Place(offset, id)
-            offset += len(text)
-
-    def read(self, place: _Place) -> ConvertedRequest:
-        """Read and convert a request; raise the error of one that cannot be converted."""
-        self._file.seek(place.offset)
-        return self._converter.convert_request(self._file.readline())
 
 
 def is_batch_line(raw: JsonObject) -> bool:
