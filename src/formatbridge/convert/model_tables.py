@@ -139,9 +139,6 @@ def _facts_of_row(name: str, row: Mapping[str, Any]) -> ModelFacts:
         raise ConfigurationError(f"the facts about {name!r}: {error}") from None
 
 
-# Lists of models.
-
-
 def _read_list(body: Any, source: FormatOrName | None) -> dict[str, ModelFacts]:
     """Read the list of models of any format."""
     format = formats.load(source_of(body, "models") if source is None else source)
@@ -255,9 +252,6 @@ def _read_positive(value: Any) -> int | None:
     if type(value) is float and value.is_integer():
         value = int(value)
     return value if type(value) is int and value > 0 else None
-
-
-# LiteLLM.
 
 
 def _read_litellm(table: Mapping[str, Any]) -> dict[str, ModelFacts]:

@@ -79,9 +79,6 @@ def _common(texts: Iterable[str]) -> str:
     return unique.pop() if len(unique) == 1 else ""
 
 
-# The reason.
-
-
 def _reason(losses: list[Loss], bodies: Bodies) -> str:
     first = losses[0]
     if first.code == "moved":
@@ -122,9 +119,6 @@ def _members(value: JsonValue, pointer: str) -> Iterator[tuple[str, JsonValue]]:
     elif isinstance(value, list):
         for index, member in enumerate(value):
             yield from _members(member, f"{pointer}/{index}")
-
-
-# The values.
 
 
 def _values(losses: list[Loss]) -> str:
@@ -186,9 +180,6 @@ def _added_value(value: JsonValue) -> str:
         if isinstance(text, str):
             return f"the text {shorten(text)}"
     return shorten(value)
-
-
-# The message or the tool.
 
 
 def _owners(losses: list[Loss], bodies: Bodies) -> str:

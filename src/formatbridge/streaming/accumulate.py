@@ -210,8 +210,6 @@ class Collector:
         """Return the pointer of a choice in the accumulated body."""
         return self._choice_pointer.format(number)
 
-    # Events of one choice.
-
     def _choice(self, index: int) -> _Choice:
         choice = self._choices.get(index)
         if choice is None:
@@ -258,8 +256,6 @@ class Collector:
 
     def _finish_choice(self, event: events.ChoiceEnd) -> None:
         self._choice(event.choice).finish = event.finish
-
-    # Events of the whole answer.
 
     def _begin(self, event: events.Start) -> None:
         self._start, self._usage = event, event.usage

@@ -135,9 +135,6 @@ def _encode_instruction(message: ir.Message, losses: Ledger) -> JsonObject | Non
     return {"role": message.role, "content": content} if content or any(type(part) is ir.Text for part in texts) else None
 
 
-# Assistant messages, in a request or in a response.
-
-
 def decode_parts(raw: JsonObject, src: str, answer_id: str | None = None) -> tuple[list[ir.Part], JsonObject | None]:
     """Decode an assistant message: reasoning, content, refusal and tool calls, in this order. Also return unread reasoning fields.
 

@@ -77,9 +77,6 @@ BLOCK_TYPES = frozenset(_BLOCKS)
 """Known types of thinking blocks, which are blocks of Messages."""
 
 
-# Reasoning of a message.
-
-
 def decode_reasoning(raw: JsonObject, src: str, *, is_piece: bool = False) -> tuple[list[ir.Reasoning], JsonObject | None]:
     """Decode the reasoning of a message from the first field that has any. Also return the fields with other reasoning.
 
@@ -191,9 +188,6 @@ def is_join_of(text: Any, texts: list[str]) -> bool:
     return text in ("".join(texts), "\n\n".join(texts), "\n".join(texts))
 
 
-# Reasoning details.
-
-
 def _decode_details(raw: list[JsonObject], src: str, *, is_piece: bool) -> list[ir.Reasoning]:
     """Decode details. Adjacent details with one id are a text and its token. Generated ids are removed."""
     parts: list[ir.Reasoning] = []
@@ -292,9 +286,6 @@ def _encode_detail_token(
         losses.dropped(signature, code="foreign_signature")
         return None, None
     return encode_token(signature, "chat_completions", kind=kind), _DETAIL_FORMATS.get(signature.issuer, signature.issuer)
-
-
-# Thinking blocks.
 
 
 def decode_thinking_blocks(raw: list[JsonObject], src: str) -> tuple[list[ir.Reasoning], JsonObject]:
@@ -446,9 +437,6 @@ def encode_answer_signature(signature: ir.Signature | None, losses: Ledger, opti
     return encode_extra_content(
         signature.token if is_native else encode_token(signature, "chat_completions"), signature.received_key
     )
-
-
-# Reasoning settings of a request.
 
 
 def decode_reasoning_config(body: JsonObject) -> tuple[ir.ReasoningConfig | None, JsonObject | None]:

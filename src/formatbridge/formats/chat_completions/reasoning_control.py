@@ -147,9 +147,6 @@ def read_settings(body: JsonObject) -> Iterator[tuple[str, Any, _Field, Any]]:
             yield pointer, value, "mode", "off" if value == 0 else "adaptive"
 
 
-# Encode settings for one server.
-
-
 def control_of(rules: DialectRules | None) -> Control:
     """Return the settings that a server reads; those of OpenAI's server if it has no other ones."""
     return _CONTROLS[(rules and rules.reasoning_control) or "reasoning_effort"]
@@ -231,9 +228,6 @@ def _is_reasoning_on(config: ir.ReasoningConfig, budget: int | None, losses: Led
     if config.budget is not None and budget is None:
         losses.changed(config, "budget", True, _UNSUPPORTED)
     return True if config.mode is not None or config.effort is not None or config.budget is not None else None
-
-
-# Adapt a request of this format to one server.
 
 
 def with_settings_of_server(body: JsonObject, encoded: JsonObject, rules: DialectRules | None, is_invalid: bool) -> JsonObject:

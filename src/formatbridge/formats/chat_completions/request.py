@@ -136,9 +136,6 @@ def _decode_nested_options(body: JsonObject, request: ir.Request) -> None:
         request.audio = decode_audio_output(audio)
 
 
-# Messages.
-
-
 def _decode_messages(raws: list[JsonObject]) -> list[ir.Message]:
     unpaired: list[ir.ToolResult] = []
     messages: list[ir.Message] = []
@@ -192,10 +189,8 @@ def _all_tools(request: ir.Request, losses: Ledger) -> list[ir.Tool]:
     return request.tools + added
 
 
-# Tools, in current and in deprecated fields.
-
-
 def _decode_tools(body: JsonObject) -> list[ir.Tool]:
+    """Decode ``tools``, and the functions in the deprecated field."""
     tools = [decode_tool(raw, f"/tools/{index}") for index, raw in enumerate(body.get("tools") or ())]
     tools += [decode_function(raw, f"/functions/{index}", "", None) for index, raw in enumerate(body.get("functions") or ())]
     # Web search is a setting here, not an entry of ``tools`` (official SDK, ``WebSearchOptions``). An empty object enables it.

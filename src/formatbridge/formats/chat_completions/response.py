@@ -255,9 +255,6 @@ def _encode_as_text(part: ir.Part, losses: Ledger) -> str | None:
     return None
 
 
-# Images and audio.
-
-
 def _decode_audio(raw: JsonObject, src: str) -> ir.Media:
     return ir.Media(
         kind="audio",

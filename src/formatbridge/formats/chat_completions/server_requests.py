@@ -23,9 +23,6 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import FieldPaths, Ledger
 from formatbridge.report.loss_rules import rule_of_setting
 
-# Messages.
-
-
 _Lost = Callable[[str, Any, str], None]
 """A function that notes a lost value of a message: its pointer, the value and the code."""
 
@@ -191,9 +188,6 @@ def _values_of(message: JsonObject, field: str) -> list[tuple[str, Any]]:
     ]
 
 
-# Turns.
-
-
 def _with_prefill_field(
     messages: list[JsonObject], field: str, request: ir.Request, rules: DialectRules, losses: Ledger
 ) -> list[JsonObject]:
@@ -306,9 +300,6 @@ def _without_unread_fields(message: JsonObject, pointer: str, rules: DialectRule
         if message[key] is not None and (key != "refusal" or rules.accepts_refusals):  # a refusal has become a text
             losses.dropped_at(f"{pointer}/{escape(key)}", "rejected_by_server", severity="info" if key == "name" else "lossy")
     return {key: value for key, value in message.items() if key not in unread} if unread else message
-
-
-# Words and functions.
 
 
 _WORDS_FOR_TIERS = {"default": "standard_only"}

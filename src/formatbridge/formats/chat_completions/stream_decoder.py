@@ -111,8 +111,6 @@ class StreamDecoder:
             out.append(self._pending_start)
             self._start, self._pending_start = self._pending_start, None
 
-    # The end.
-
     def finish(self, reason: EndReason) -> list[events.Event]:
         """Return the pending events. ``[DONE]`` also ends a response without a finish reason, if no call in it is incomplete."""
         out: list[events.Event] = []
@@ -171,8 +169,6 @@ class StreamDecoder:
             choice.add(ir.Text("", choice.pending_signature.src, signature=choice.pending_signature), out)
         if choice.audio is not None:
             out.append(events.PartEnd(choice.index, choice.audio))
-
-    # One choice of one chunk.
 
     def _feed_choice(self, raw: JsonObject, out: list[events.Event], count: int = 1) -> None:
         # A missing index is that of the only choice.
@@ -330,8 +326,6 @@ class StreamDecoder:
         if not LOGPROBS.issuperset(raw):
             choice.extra = extend_extra(choice.extra, read_extra(raw, LOGPROBS, "logprobs/"))
 
-    # Reasoning.
-
     def _feed_reasoning(self, choice: Choice, delta: JsonObject, out: list[events.Event]) -> None:
         src = f"/choices/{choice.index}/message"
         parts, extra = decode_reasoning(delta, src, is_piece=True)
@@ -422,8 +416,6 @@ class StreamDecoder:
             choice.close_part(out)
         if number is not None and token is not None:
             texts.sign(number)
-
-    # Tool calls.
 
     def _feed_call(self, choice: Choice, raw: JsonObject, position: int, out: list[events.Event]) -> None:
         """Add to the call that an index names, or to the next one at that index."""

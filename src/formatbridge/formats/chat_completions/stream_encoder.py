@@ -147,8 +147,6 @@ class StreamEncoder:
         """Return the tokens of reasoning after which other details were sent; those of texts have a separate field."""
         return [token for choice in self._choices.values() for token in choice.undelivered]
 
-    # The response as a whole.
-
     def _begin(self, event: events.Start) -> bytes:
         head = encode_head(event, null_ledger(), self._options, self._context)
         head["object"] = "chat.completion.chunk"
@@ -190,8 +188,6 @@ class StreamEncoder:
             out = _ROLE % (self._before, index)
             self._choices[index] = _Choice()
         return self._choices[index], out
-
-    # Parts.
 
     def _start_part(self, event: events.PartStart) -> bytes:
         choice, out = self._open_choice(event.choice)

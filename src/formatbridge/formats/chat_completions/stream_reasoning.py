@@ -47,9 +47,6 @@ class TextInPieces:
         return len(text) == self._length and text == self.text()
 
 
-# Thinking blocks, which decoding and folding read alike.
-
-
 class BlockStep(NamedTuple):
     """What an entry of ``thinking_blocks`` does to the block of a number.
 
@@ -178,9 +175,6 @@ class ThinkingBlocks:
             if self._unsigned:
                 self._unsigned.pop(block.text(), None)
         return BlockStep(kind, number, signs_block=token is not None, ends_block=True)
-
-
-# Reasoning as parts.
 
 
 class ReasoningTexts:

@@ -24,9 +24,6 @@ _CALL = frozenset({"index", "id", "type", "function", "custom", "extra_content"}
 _FUNCTION = frozenset({"name", "arguments", "input"})
 
 
-# Tool calls.
-
-
 class _ObjectEnd:
     """Searches the pieces of a text for the end of a JSON object. It reads each piece once."""
 
@@ -193,9 +190,6 @@ def kind_of_call(raw: JsonObject) -> str:
     """Return whether a piece is of a ``custom`` or a ``function`` call. Some servers send a function with an empty ``custom``."""
     custom = raw.get("custom")
     return "custom" if custom and (has_values(custom) or not raw.get("function")) else "function"
-
-
-# Choices.
 
 
 @dataclass(slots=True)

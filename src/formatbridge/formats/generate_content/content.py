@@ -141,9 +141,6 @@ def _decode_without_data(raw: JsonObject, src: str) -> ir.Part | None:
     return ir.Opaque(format="generate_content", raw=raw, label=keys[0], src=src) if keys else None
 
 
-# Media.
-
-
 def _decode_media(raw: JsonObject, src: str) -> ir.Part:
     """Decode inline data or file data. An image with the flag ``thought`` is no part of the response."""
     # Image models return interim images as reasoning (vendor's documentation, "Image generation", "Thinking process").

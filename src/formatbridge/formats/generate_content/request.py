@@ -154,9 +154,6 @@ def _encode_config(request: ir.Request, image_tools: list[ir.HostedTool], losses
     return config
 
 
-# Messages.
-
-
 def _decode_messages(body: JsonObject) -> list[ir.Message]:
     """Decode the system instruction and the contents.
 

@@ -170,8 +170,6 @@ class StreamDecoder:
             self._extra["createTime"] = time
         return created
 
-    # One candidate of one event.
-
     def _feed_candidate(self, raw: JsonObject, out: list[events.Event]) -> None:
         """Decode one candidate of an event."""
         # The only candidate may have no index, and its content no role (fixture text_bare_candidates).
@@ -344,8 +342,6 @@ class StreamDecoder:
             unfolded.pop()
         out += unfolded
         choice.parts += 1
-
-    # Calls.
 
     def _feed_call(self, choice: Choice, raw: JsonObject, out: list[events.Event]) -> None:
         """Emit a function call, or add a piece to a call in pieces."""

@@ -268,8 +268,6 @@ class StreamEncoder:
             )
         return choice
 
-    # Parts.
-
     def _start_part(self, event: events.PartStart) -> bytes:
         """Open a part; text and reasoning are sent in pieces."""
         choice = self._choice(event.choice)
@@ -412,8 +410,6 @@ class StreamEncoder:
             out |= choice.average.fields()
         choice.end = out
         return b""
-
-    # Events.
 
     def _end(self, event: events.End) -> bytes:
         """Encode the last event: the ends of all candidates, and the usage."""

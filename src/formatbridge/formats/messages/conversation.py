@@ -415,8 +415,6 @@ class TurnEncoder:
             self._result_counts.append(0)
         return len(turns) - 1
 
-    # Mid-conversation system messages.
-
     def _add_system_message(self, message: ir.Message) -> None:
         """Keep an instruction until a position for it is known. Its text goes to the system prompt if the target accepts it only there."""
         blocks = encode_instruction(message.parts, self._losses)

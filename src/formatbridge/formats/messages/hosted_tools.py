@@ -250,8 +250,6 @@ def _read_authorization_token(server: ir.McpServer, losses: Ledger) -> str | Non
     return token
 
 
-# Calls and results.
-
 _ResultFamily = Literal["web_search", "web_fetch", "code", "mcp"]
 
 _FAMILIES: dict[str, _ResultFamily] = {"web_search": "web_search", "web_fetch": "web_fetch", "code_execution": "code"}

@@ -112,9 +112,6 @@ def encode_carried_token(token: ir.Signature | None, losses: Ledger, options: Op
     return {"type": "redacted_thinking", "data": encode_token(token, "messages", kind="call")}
 
 
-# Settings.
-
-
 def decode_reasoning_config(body: JsonObject) -> tuple[ir.ReasoningConfig | None, JsonObject | None]:
     """Decode ``thinking`` and ``effort``; return also the fields that are unread."""
     thinking, effort = body.get("thinking"), (body.get("output_config") or {}).get("effort")

@@ -263,9 +263,6 @@ def _without_parallel_calls(choice: JsonObject | None, request: ir.Request, loss
     return (choice or {"type": "auto"}) | {"disable_parallel_tool_use": True}
 
 
-# Cache marks.
-
-
 def _with_allowed_cache_marks(request: ir.Request, options: Options, losses: Ledger) -> ir.Request:
     """Return the request with only as many cache marks as the server accepts, and with their durations in the order that it accepts."""
     tools = [tool for tool in request.tools if not isinstance(tool, ir.Namespace) and tool.cache is not None]
@@ -363,9 +360,6 @@ def _with_cache_mark(part: ir.Part, changes: dict[int, ir.CacheMark | None]) -> 
     if key in changes and isinstance(part, ir.Text | ir.Media | ir.ToolCall | ir.ToolResult):
         return replace(part, cache=changes[key])
     return part
-
-
-# Reasoning and output format.
 
 
 def _encode_output(request: ir.Request, limit: int, rejects_thinking: bool, losses: Ledger) -> JsonObject:

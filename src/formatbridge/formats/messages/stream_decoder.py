@@ -90,8 +90,6 @@ class StreamDecoder:
                 self._emit_start(out)
         return out
 
-    # The response.
-
     def _take(self, kind: object, raw: JsonObject, out: list[events.Event]) -> None:
         match kind:
             case "content_block_start":

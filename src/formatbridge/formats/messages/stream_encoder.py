@@ -164,8 +164,6 @@ class StreamEncoder:
         """Return the tokens that arrived after their reasoning was sent. This format has no logprobs."""
         return [*self._unsigned]
 
-    # The response.
-
     def _begin(self, event: events.Start) -> bytes:
         self._has_started = True
         self._usage = event.usage
@@ -203,8 +201,6 @@ class StreamEncoder:
         stop = encode_finish(self._finish, self._has_calls, self._has_refusal, null_ledger())
         out += _encode_event("message_delta", {"type": "message_delta", "delta": stop, "usage": usage})
         return out + _encode_event("message_stop", {"type": "message_stop"})
-
-    # The open block and the pending parts.
 
     def _take(self, event: _PartEvent) -> bytes:
         block = self._open
@@ -253,8 +249,6 @@ class StreamEncoder:
         if event.citation:
             block.citations.append(event.citation)
         return b""
-
-    # Parts.
 
     def _start_part(self, event: events.PartStart) -> bytes:
         out = b"" if self._has_started else self._begin(events.Start(None, None))

@@ -169,8 +169,6 @@ class Blocks:
             self._start_part(block := _Block("whole", reasoning.src, {}, reasoning), out)
             out.append(events.PartEnd(0, block.number or 0))
 
-    # Deltas.
-
     def take_delta(self, raw: JsonObject, out: list[events.Event], count: int) -> bool:
         """Take a delta, or ``count`` joined deltas. Returns whether it has unknown fields."""
         delta = with_type(raw.get("delta") or {})
@@ -244,8 +242,6 @@ class Blocks:
         elif token.kind != "call":
             self._start_part(block, out)
 
-    # Ends of blocks.
-
     def end(self, index: object, out: list[events.Event]) -> None:
         """Take the stop of a block; without an index, of the last one."""
         if index is None and self._open:
@@ -288,8 +284,6 @@ class Blocks:
         start = self._lengths.length_before(block.text_number)
         citations = [replace(citation, start=start, end=start + block.length) for citation in block.citations]
         return [events.PartUpdate(0, block.number or 0, citation=citation) for citation in citations]
-
-    # Pending events.
 
     def pending_events(self) -> list[events.Event]:
         """Return the pending events of open blocks, and of reasoning that may be a carried token. The state does not change."""

@@ -173,9 +173,6 @@ def _encode_callers(tool: ir.FunctionTool, callers: list[str], has_code: bool, l
     return {"allowed_callers": kept} if kept != ["direct"] else {}
 
 
-# Tool choice.
-
-
 def decode_tool_choice(raw: JsonObject, tools: list[ir.Tool], src: str) -> ir.ToolChoice:
     """Decode the tool choice. Its ``disable_parallel_tool_use`` is decoded with the settings."""
     kind = "tool" if raw.get("type") is None else raw["type"]

@@ -168,9 +168,6 @@ def _decode_refusal(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
     return ir.Refusal(text=raw["refusal"], id=item_id, src=src, extra=read_extra(raw, frozenset({"type", "refusal"})))
 
 
-# Images, files, audio.
-
-
 def _decode_image(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
     # Both sources are optional, and nothing excludes having both (official SDK, ``ResponseInputImage``).
     url, file_id = raw.get("image_url"), raw.get("file_id")
@@ -307,9 +304,6 @@ _DECODE_PART: dict[str, Callable[[JsonObject, str, str | None], ir.Part]] = {
     "input_file": _decode_file,
     "input_audio": _decode_audio,
 }
-
-
-# Deltas of streams.
 
 
 def text_of(part: ir.Part) -> str:

@@ -121,9 +121,6 @@ def _decode_code(raw: JsonObject) -> JsonObject | None:
     return merge_extra(read_extra(raw, frozenset({"type", "container"})), read_extra(container, _TYPE, "container/"))
 
 
-# MCP servers.
-
-
 def decode_server(raw: JsonObject, src: str) -> ir.McpServer:
     """Decode an MCP server. Without ``require_approval``, every call requires approval, which is kept as an unmodelled field."""
     # {"type": "mcp", "server_label": "docs", "server_url": "https://mcp.example", "allowed_tools": ["search"],
@@ -225,9 +222,6 @@ def _status(call: ir.Hosted, result: ir.Hosted | None, otherwise: str = "complet
     return "incomplete" if result is None and call.role == "call" else otherwise
 
 
-# Generated images.
-
-
 def _decode_generated_image(raw: JsonObject, src: str) -> ir.Media | None:
     # {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": "iVBORw0...", "output_format": "png"}
     data, format = raw.get("result"), raw.get("output_format")
@@ -259,9 +253,6 @@ def encode_generated_image(part: ir.Media, index: int, ids: ItemIds, losses: Led
     else:
         losses.dropped(part, "mime", severity="info")
     return item | {"output_format": format} if format else item
-
-
-# Code interpreter calls.
 
 
 def _decode_code_item(raw: JsonObject, src: str) -> ir.Hosted:
@@ -306,9 +297,6 @@ def _encode_code_item(call: ir.Hosted, result: ir.Hosted | None, index: int, ids
         "container_id": losses.added(f"/output/{index}/container_id", ""),
         "outputs": [{"type": "logs", "logs": text} for text in printed] or None,
     }
-
-
-# MCP calls.
 
 
 def _decode_mcp(raw: JsonObject, src: str) -> ir.Hosted:
@@ -366,9 +354,6 @@ def _encode_mcp(call: ir.Hosted, result: ir.Hosted | None, index: int, ids: Item
         "output": end.output,
         "error": failure,
     }
-
-
-# Web search calls.
 
 
 def _decode_search_item(raw: JsonObject, src: str) -> ir.Hosted:

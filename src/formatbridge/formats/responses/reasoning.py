@@ -130,9 +130,6 @@ def _unread_fields(parts: list[JsonObject], field: str) -> JsonObject | None:
     return unread
 
 
-# The reasoning configuration of a request.
-
-
 def decode_reasoning_config(raw: JsonObject) -> ir.ReasoningConfig:
     """Decode the effort and the summary setting; unknown values become unmodelled fields."""
     # {"effort": "high", "summary": "auto"}; ``generate_summary`` is the deprecated name (official SDK, ``Reasoning``).

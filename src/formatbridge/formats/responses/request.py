@@ -138,9 +138,6 @@ def _encode_tools(request: ir.Request, items: list[JsonObject], losses: Ledger) 
     return body
 
 
-# Messages.
-
-
 def _decode_messages(body: JsonObject) -> list[ir.Message]:
     messages: list[ir.Message] = []
     # ``input`` is optional: a prompt template may have it (official SDK, ``ResponseCreateParams``).

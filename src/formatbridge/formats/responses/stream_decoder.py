@@ -234,8 +234,6 @@ class StreamDecoder:
             return [*out, *fields, *pending_events(self._items, self._emitter, self._head)]
         return out if reason == "end_of_bytes" else []
 
-    # The response.
-
     def _begin(self, body: JsonObject) -> None:
         self._pending_start = None
         self._started = events.Start(*read_id_model_time(body, "created_at"))
@@ -289,8 +287,6 @@ class StreamDecoder:
 
     def _fail_untyped(self, raw: JsonObject) -> None:
         self._emit_end(events.Failed(decode_error(raw, status=None)))
-
-    # Items.
 
     def _add_item(self, raw: JsonObject) -> None:
         # {"type": "response.output_item.added", "output_index": 0, "item": {"type": "message", "id": "msg_1", "content": []}}
@@ -388,8 +384,6 @@ class StreamDecoder:
             item.length = add_message_to_response(parts, raw["content"], tokens, start) - start
         self._extra = extend_extra(self._extra, _fields_after_close(item, parts))
         return parts, tokens
-
-    # Deltas.
 
     def _add_text(self, raw: JsonObject) -> None:
         # {"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 0, "content_index": 0, "delta": "Hel"}
@@ -500,8 +494,6 @@ class StreamDecoder:
             self._emitter.add_text(slot, raw.get("delta"))
         elif not item.is_closed:
             item.keep_arguments(raw, raw.get("delta"))
-
-    # Complete values, which are used only without deltas.
 
     def _complete_text(self, raw: JsonObject) -> None:
         kind = raw["type"].split(".")[1]

@@ -111,8 +111,6 @@ class StreamEncoder:
         """Return the tokens of texts and reasoning that had been sent without them."""
         return self._writer.undelivered_tokens()
 
-    # The response.
-
     def _begin(self, event: events.Start) -> None:
         # {"type": "response.created", "response": {"id": "resp_1", "status": "in_progress", "output": [], ...}}
         self._start, self._usage = event, event.usage
@@ -176,8 +174,6 @@ class StreamEncoder:
             self._writer.emit("error", encode_error_event(error))
         body = self._body(ir.Choice(parts=self._refusals(), finish=self._finish), self._usage, error)
         self._writer.end(_ENDS.get(body["status"], "response.incomplete"), body)
-
-    # Parts.
 
     def _start_part(self, event: events.PartStart) -> None:
         # A call opens with its first delta or with the next part, because its token may come after its start.

@@ -325,8 +325,6 @@ class Items:
             return item
         return self.add(item_type(raw), position, raw.get("id"))
 
-    # Messages.
-
     @property
     def length(self) -> int:
         """The length of the visible text before the first open message."""
@@ -406,9 +404,6 @@ def pending_events(items: Items, emitter: PartEmitter, head: JsonObject) -> list
     return [*out, *(events.FieldsUpdate(each, choice) for each, choice in fields if each)]
 
 
-# Pending items.
-
-
 def _decode_open(item: Item) -> tuple[list[tuple[int, ir.Part]], JsonObject | None]:
     """Decode an open item: its parts by place, and its unmodelled fields. An item that is done may wait for others."""
     src = f"/output/{item.position}"
@@ -464,9 +459,6 @@ def _decode_open_reasoning(item: Item, src: str) -> ir.Reasoning:
         texts = [str(part.get("text") or "") for (each, _), part in sorted(item.parts.items()) if each == name]
         out.text, out.is_summary = "\n\n".join(filter(None, texts)), name == "summary"
     return out
-
-
-# Pending parts.
 
 
 def _with_shifted_citations(part: ir.Part, start: int) -> ir.Part:

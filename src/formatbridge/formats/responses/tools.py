@@ -225,9 +225,6 @@ def _encode_namespace(tool: ir.Namespace, has_code: bool, losses: Ledger) -> Jso
     return {"type": "namespace", "name": tool.name, "description": tool.description or "", "tools": tools}
 
 
-# Tool choice.
-
-
 def decode_tool_choice(raw: str | JsonObject, src: str, tools: Sequence[ir.Tool] = ()) -> ir.ToolChoice:
     """Decode ``tool_choice``: a mode, one tool, or a list of allowed tools. An unknown mode is kept as an unmodelled field.
 

@@ -72,9 +72,6 @@ def _with_settings(request: ir.Request, settings: dict[str, Any]) -> ir.Request:
     return replace(request, settings=settings)  # type: ignore[arg-type]  # the same keys
 
 
-# Parameters.
-
-
 def _without_refused(request: ir.Request, refused: frozenset[str], losses: Ledger) -> ir.Request:
     """Leave out the parameters that the model rejects."""
     for name in [name for name in request.settings if name in refused]:
@@ -187,9 +184,6 @@ def _without_choice_of(request: ir.Request, excluded: Set[str], losses: Ledger) 
         losses.dropped(choice, code=_COMBINATION)
         return replace(request, tool_choice=None)
     return replace(request, tool_choice=replace(choice, hosted=hosted, always_allowed=free))
-
-
-# Reasoning.
 
 
 def _adapt_reasoning_settings(request: ir.Request, facts: ModelFacts, spec: FormatSpec, losses: Ledger) -> ir.Request:
@@ -411,9 +405,6 @@ def _with_allowed_budget(config: ir.ReasoningConfig, facts: ModelFacts, losses: 
     return replace(config, budget=losses.changed(config, "budget", allowed, _BUDGET_BOUNDS))
 
 
-# The effort from a message on.
-
-
 def _with_message_efforts(request: ir.Request, facts: ModelFacts, losses: Ledger) -> ir.Request:
     """Replace the efforts of messages that the model does not accept. A message with nothing but such an effort is left out."""
     messages = []
@@ -441,9 +432,6 @@ def _effort_of_message(message: ir.Message, facts: ModelFacts, losses: Ledger) -
         losses.changed(message, "effort", lowest, _STAYS_ON)
         return lowest
     return _known_effort(message, facts, losses)
-
-
-# Media.
 
 
 def _without_unsupported_media(request: ir.Request, inputs: frozenset[MediaKind], losses: Ledger) -> ir.Request:

@@ -81,9 +81,6 @@ def changes_configuration(request: ir.Request, rules: DialectRules) -> bool:
     return is_first and any(message.tools or message.effort for message in request.messages)
 
 
-# Settings.
-
-
 def _adapt_settings(request: ir.Request, spec: FormatSpec, rules: DialectRules, losses: Ledger) -> ir.Request:
     """Leave out the settings that the server rejects or ignores, and stop sequences beyond its limit; move numbers into their ranges."""
     settings: dict[str, Any] = dict(request.settings)
@@ -194,9 +191,6 @@ def _with_tools_or_format(request: ir.Request, losses: Ledger) -> ir.Request:
     if format.type != "text":
         losses.dropped(format, code=_COMBINATION)
     return replace(request, output_format=None)
-
-
-# Messages.
 
 
 def _adapt_messages(request: ir.Request, rules: DialectRules, losses: Ledger) -> ir.Request:
@@ -399,9 +393,6 @@ def _with_short_id(part: ir.ToolCall | ir.ToolResult, length: int, losses: Ledge
     short = sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()[:length]
     losses.changed(part, field, short, "server_id", severity="info")
     return replace(part, id=short) if isinstance(part, ir.ToolCall) else replace(part, call_id=short)
-
-
-# Tools.
 
 
 def _adapt_tools(request: ir.Request, rules: DialectRules, losses: Ledger) -> ir.Request:

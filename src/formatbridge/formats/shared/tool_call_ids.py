@@ -80,9 +80,6 @@ class UniqueCallIds:
         return replace(event, part=replace(part, id=self._used[place]))
 
 
-# Requests.
-
-
 class IdsOfRequest:
     """The target's ids of the calls and results of a whole request. Ids that need no change are kept by their calls."""
 

@@ -20,9 +20,6 @@ Words = Callable[[str, str], Failure]
 """A pointer and a message to the error of a server."""
 
 
-# The errors of single servers.
-
-
 def _openai(param: str, message: str) -> Failure:
     return openai_failure(400, message, param=param)
 
@@ -312,9 +309,6 @@ def _parts(body: JsonObject) -> Iterator[tuple[int, JsonObject]]:
     for index, message in enumerate(body["messages"]):
         content = message.get("content")
         yield from ((index, part) for part in content if isinstance(part, dict)) if isinstance(content, list) else ()
-
-
-# Rules that only one server has.
 
 
 def check_mistral_ids(body: JsonObject, _facts: Facts) -> Failure | None:
