@@ -5,7 +5,7 @@ Compatible servers have different fields for them. A request may have any of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -23,42 +23,98 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import FieldPaths, Ledger
 from formatbridge.report.loss_rules import rule_of_setting
 
-_Lost = Callable[[str, Any, str], None]
-"""A function that notes a lost value of a message: its pointer, the value and the code."""
 
+class _Messages:
+    """The messages of a request for one server, which have their reasoning and their documents where it reads them.
 
-def _lost_by_caller(losses: Ledger) -> _Lost:
-    """Return a function that notes lost values of the caller's messages."""
+    ``request``: the request whose encoder has written the messages; None if they are those of the caller.
+    """
 
-    def lost(pointer: str, value: Any, code: str) -> None:
-        del value  # the report reads it at the pointer
-        losses.dropped_at(pointer, code)
+    def __init__(self, rules: DialectRules, losses: Ledger, request: ir.Request | None = None) -> None:
+        self._rules, self._losses, self._is_encoded = rules, losses, request is not None
+        parts = [part for message in request.messages for part in message.parts] if request is not None else []
+        self._signatures = [each for part in parts if isinstance(each := getattr(part, "signature", None), ir.Signature)]
 
-    return lost
+    def adapted(self, body: JsonObject) -> JsonObject:
+        """Return a request with adapted messages."""
+        messages = body["messages"]
+        changed = [self._with_reasoning(_with_documents(each, self._rules), index) for index, each in enumerate(messages)]
+        return body if changed == messages else body | {"messages": changed}
 
-
-def _lost_by_encoder(request: ir.Request, losses: Ledger) -> _Lost:
-    """Return a function that notes lost tokens of encoded messages, whose pointers are not those of the source, at the parts with them."""
-    parts = [part for message in request.messages for part in message.parts]
-    signatures = [signature for part in parts if isinstance(signature := getattr(part, "signature", None), ir.Signature)]
-
-    def lost(pointer: str, value: Any, code: str) -> None:
-        del pointer
+    def _note(self, pointer: str, value: Any, code: str) -> None:
+        """Note a lost value of a message. Encoded messages have other pointers than the source, so the parts with their tokens have it."""
+        if not self._is_encoded:
+            self._losses.dropped_at(pointer, code)
+            return
         values = [value, *(member for _, node in objects_in(value) for member in node.values())]
-        for signature in signatures:
+        for signature in self._signatures:
             if signature.token in values:
-                losses.dropped(signature, code=code)
+                self._losses.dropped(signature, code=code)
 
-    return lost
+    def _with_reasoning(self, message: JsonObject, index: int) -> JsonObject:
+        """Return a message with its reasoning where the server reads it."""
+        if message.get("role") != "assistant":
+            return message
+        history = self._rules.reasoning_history
+        if history == "none":
+            return self._without_reasoning(message, index)
+        # Mistral: {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "..."}]}, {"type": "text", "text": "..."}]}
+        content = message.get("content")
+        thinking = [part for part in content if part.get("type") == "thinking"] if isinstance(content, list) else []
+        if history == "thinking_part":
+            return self._with_thinking_part(message, thinking, index)
+        reads_details = history == "reasoning" and self._rules.reasoning_control == "reasoning"  # OpenRouter
+        if not thinking and (history is None or (reads_details and message.get("reasoning_details"))):
+            return message
+        return self._with_text_field(message, thinking, index)
 
+    def _with_text_field(self, message: JsonObject, thinking: list[JsonObject], index: int) -> JsonObject:
+        """Return a message whose reasoning is in the text field that the server reads."""
+        fields = TEXT_FIELDS[::-1] if self._rules.reasoning_history == "reasoning" else TEXT_FIELDS
+        field, other = fields
+        text = "\n\n".join(dict.fromkeys(filter(None, (_text_of(message, fields), _text_in(thinking)))))
+        is_in_lists_only = not thinking and not any(map(message.get, fields))
+        message = _without_thinking_parts(message, thinking)
+        if self._rules.reasoning_history == "required" and not text and message.get("tool_calls"):
+            pointer, why = f"/messages/{index}/{field}", f"{self._rules.server} requires it in messages with tool calls"
+            return message | {field: self._losses.added(pointer, " ", why)}
+        if message.get(other) == text and not message.get(field):
+            message = message.copy()
+            del message[other]
+        message = self._without_texts(message, (other,), text, index)
+        if not text:
+            return message
+        if is_in_lists_only and any(map(message.get, LIST_FIELDS)):
+            self._losses.added(f"/messages/{index}/{field}", text, f"{self._rules.server} reads the text of reasoning there")
+        return message | {field: text}
 
-def _messages_for_server(body: JsonObject, rules: DialectRules, losses: Ledger, lost: _Lost) -> JsonObject:
-    """Return a request whose messages have their reasoning and their documents where the server reads them."""
-    messages = body["messages"]
-    changed = [
-        _move_reasoning(_with_documents(message, rules), index, rules, losses, lost) for index, message in enumerate(messages)
-    ]
-    return body if changed == messages else body | {"messages": changed}
+    def _without_reasoning(self, message: JsonObject, index: int) -> JsonObject:
+        """Return a message without the fields with reasoning. Parts with reasoning have been removed before."""
+        for key in sorted(REASONING_FIELDS & message.keys()):
+            if message[key]:
+                self._note(f"/messages/{index}/{key}", message[key], "unsupported_by_server")
+        return {key: value for key, value in message.items() if key not in REASONING_FIELDS}
+
+    def _with_thinking_part(self, message: JsonObject, thinking: list[JsonObject], index: int) -> JsonObject:
+        """Return a message whose reasoning is a part of its content only."""
+        text = _text_in(thinking) or _text_of(message, TEXT_FIELDS)
+        message = self._without_texts(message, TEXT_FIELDS, text, index)
+        if thinking or not text:
+            return message
+        content = message.get("content") or []
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        return message | {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": text}]}, *parts]}
+
+    def _without_texts(self, message: JsonObject, fields: Sequence[str], text: str, index: int) -> JsonObject:
+        """Return a message without the fields with reasoning that the server rejects; note what is not in ``text``."""
+        rejected = [
+            key for key in message if key in (*fields, *LIST_FIELDS) and f"assistant.{key}" in self._rules.rejects_in_messages
+        ]
+        for key in rejected:
+            for pointer, value in _values_of(message, key):
+                if value not in (None, "") and not (isinstance(value, str) and value in text):
+                    self._note(f"/messages/{index}/{pointer}", value, "rejected_by_server")
+        return {key: value for key, value in message.items() if key not in rejected} if rejected else message
 
 
 def _with_documents(message: JsonObject, rules: DialectRules) -> JsonObject:
@@ -80,74 +136,12 @@ _DOCUMENT_PARTS = frozenset({"document_url", "file_url"})
 """Types of parts with documents that single servers have."""
 
 
-def _move_reasoning(message: JsonObject, index: int, rules: DialectRules, losses: Ledger, lost: _Lost) -> JsonObject:
-    """Return a message with its reasoning where the server reads it."""
-    if message.get("role") != "assistant":
-        return message
-    history = rules.reasoning_history
-    if history == "none":
-        return _without_reasoning(message, index, lost)
-    # Mistral: {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "..."}]}, {"type": "text", "text": "..."}]}
-    content = message.get("content")
-    thinking = [part for part in content if part.get("type") == "thinking"] if isinstance(content, list) else []
-    if history == "thinking_part":
-        return _with_thinking_part(message, thinking, index, rules, lost)
-    reads_details = history == "reasoning" and rules.reasoning_control == "reasoning"  # OpenRouter
-    if not thinking and (history is None or (reads_details and message.get("reasoning_details"))):
-        return message
-    return _with_text_field(message, thinking, index, rules, losses, lost)
-
-
-def _with_text_field(
-    message: JsonObject, thinking: list[JsonObject], index: int, rules: DialectRules, losses: Ledger, lost: _Lost
-) -> JsonObject:
-    """Return a message whose reasoning is in the text field that the server reads."""
-    fields = TEXT_FIELDS[::-1] if rules.reasoning_history == "reasoning" else TEXT_FIELDS
-    field, other = fields
-    text = "\n\n".join(dict.fromkeys(filter(None, (_text_of(message, fields), _text_in(thinking)))))
-    is_in_lists_only = not thinking and not any(map(message.get, fields))
-    message = _without_thinking_parts(message, thinking)
-    if rules.reasoning_history == "required" and not text and message.get("tool_calls"):
-        pointer, why = f"/messages/{index}/{field}", f"{rules.server} requires it in messages with tool calls"
-        return message | {field: losses.added(pointer, " ", why)}
-    if message.get(other) == text and not message.get(field):
-        message = message.copy()
-        del message[other]
-    message = _without_texts(message, (other,), text, index, rules, lost)
-    if not text:
-        return message
-    if is_in_lists_only and any(map(message.get, LIST_FIELDS)):
-        losses.added(f"/messages/{index}/{field}", text, f"{rules.server} reads the text of reasoning there")
-    return message | {field: text}
-
-
 def _without_thinking_parts(message: JsonObject, thinking: list[JsonObject]) -> JsonObject:
     """Return a message without the parts of its content with reasoning. A message with tool calls may have no content."""
     if not thinking:
         return message
     others = [part for part in message["content"] if part.get("type") != "thinking"]
     return message | {"content": others or (None if message.get("tool_calls") else "")}
-
-
-def _without_reasoning(message: JsonObject, index: int, lost: _Lost) -> JsonObject:
-    """Return a message without the fields with reasoning. Parts with reasoning have been removed before."""
-    for key in sorted(REASONING_FIELDS & message.keys()):
-        if message[key]:
-            lost(f"/messages/{index}/{key}", message[key], "unsupported_by_server")
-    return {key: value for key, value in message.items() if key not in REASONING_FIELDS}
-
-
-def _with_thinking_part(
-    message: JsonObject, thinking: list[JsonObject], index: int, rules: DialectRules, lost: _Lost
-) -> JsonObject:
-    """Return a message whose reasoning is a part of its content only."""
-    text = _text_in(thinking) or _text_of(message, TEXT_FIELDS)
-    message = _without_texts(message, TEXT_FIELDS, text, index, rules, lost)
-    if thinking or not text:
-        return message
-    content = message.get("content") or []
-    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    return message | {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": text}]}, *parts]}
 
 
 def _text_of(message: JsonObject, fields: Sequence[str]) -> str:
@@ -162,18 +156,6 @@ def _text_in(thinking: list[JsonObject]) -> str:
 
 def _joined(parts: Iterable[ir.Part]) -> str:
     return "\n\n".join(part.text for part in parts if isinstance(part, ir.Reasoning) and part.text)
-
-
-def _without_texts(
-    message: JsonObject, fields: Sequence[str], text: str, index: int, rules: DialectRules, lost: _Lost
-) -> JsonObject:
-    """Return a message without the fields with reasoning that the server rejects; note what is not in ``text``."""
-    rejected = [key for key in message if key in (*fields, *LIST_FIELDS) and f"assistant.{key}" in rules.rejects_in_messages]
-    for key in rejected:
-        for pointer, value in _values_of(message, key):
-            if value not in (None, "") and not (isinstance(value, str) and value in text):
-                lost(f"/messages/{index}/{pointer}", value, "rejected_by_server")
-    return {key: value for key, value in message.items() if key not in rejected} if rejected else message
 
 
 def _values_of(message: JsonObject, field: str) -> list[tuple[str, Any]]:
@@ -328,24 +310,20 @@ def _words_for_server(body: JsonObject, encoded: JsonObject, rules: DialectRules
     return body
 
 
-def _with_uniform_strict(body: JsonObject, lost: Callable[[int, str], None]) -> JsonObject:
-    """Return a request without ``strict`` if only some of its tools have it. ``lost``: notes one, by the index and the name of its tool."""
+def _mixed_strict(body: JsonObject, rules: DialectRules) -> list[int]:
+    """Return the indexes of the tools with ``strict`` next to others without it, if the server rejects that."""
     tools = body.get("tools") or []
-    functions = [tool.get("function") or {} for tool in tools]
-    strict = [index for index, function in enumerate(functions) if function.get("strict")]
-    if len(strict) in (0, len(tools)):
-        return body
-    changed = [*tools]
-    for index in strict:
-        lost(index, functions[index]["name"])
-        changed[index] = tools[index] | {"function": {key: value for key, value in functions[index].items() if key != "strict"}}
-    return body | {"tools": changed}
+    strict = [index for index, tool in enumerate(tools) if (tool.get("function") or {}).get("strict")]
+    return strict if rules.requires_uniform_strict and len(strict) < len(tools) else []
 
 
-def _lost_strict(request: ir.Request, losses: Ledger) -> Callable[[int, str], None]:
-    """Return a function that notes the lost ``strict`` of a function of an encoded request."""
-    functions = {tool.name: tool for tool in (*request.tools, *added_tools(request)) if isinstance(tool, ir.FunctionTool)}
-    return lambda _, name: losses.dropped(functions[name], "strict", "rejected_combination")
+def _without_strict(body: JsonObject, indexes: list[int]) -> JsonObject:
+    """Return a request whose tools at these indexes have no ``strict``."""
+    tools = [*body["tools"]]
+    for index in indexes:
+        function = {key: value for key, value in tools[index]["function"].items() if key != "strict"}
+        tools[index] = tools[index] | {"function": function}
+    return body | {"tools": tools}
 
 
 _LEGACY = frozenset({"functions", "function_call"})
@@ -374,10 +352,13 @@ class _ServerRequests(ServerRequests):
             others = {key: value for key, value in body.items() if key != "top_logprobs"}
             body = others | {"logprobs": body.get("top_logprobs", 1) if body["logprobs"] else 0}
         body = _with_tier_of_server(body, request, rules, losses)
-        if rules.requires_uniform_strict:
-            body = _with_uniform_strict(body, _lost_strict(request, losses))
+        if mixed := _mixed_strict(body, rules):
+            functions = {tool.name: tool for tool in (*request.tools, *added_tools(request)) if isinstance(tool, ir.FunctionTool)}
+            for index in mixed:
+                losses.dropped(functions[body["tools"][index]["function"]["name"]], "strict", "rejected_combination")
+            body = _without_strict(body, mixed)
         if rules.reasoning_history is not None:
-            body = _messages_for_server(body, rules, losses, _lost_by_encoder(request, losses))
+            body = _Messages(rules, losses, request).adapted(body)
             if not rules.accepts_empty_answers:  # without reasoning a message may only look empty
                 body = body | {"messages": _without_empty_answers(body["messages"], losses)}
         if rules.prefill_field is not None and body["messages"]:
@@ -394,17 +375,17 @@ class _ServerRequests(ServerRequests):
         return frozenset(name for name in ("effort", "budget") if getattr(control, name))
 
     def with_server_fields(self, body: JsonObject, encoded: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
-        body = _messages_for_server(body, rules, losses, _lost_by_caller(losses))
+        body = _Messages(rules, losses).adapted(body)
         return _words_for_server(body, encoded, rules)
 
     def without_unread_values(self, body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
         body = _with_tier_of_server(body, request, rules, losses)
         if rules.format_excludes_tools and body.get("tools"):  # only the default is left, which Cerebras rejects too
             body = {key: value for key, value in body.items() if key != "response_format"}
-        if rules.requires_uniform_strict:  # the encoder weakens a strict schema, which a caller of this format may send
-            body = _with_uniform_strict(
-                body, lambda index, _: losses.dropped_at(f"/tools/{index}/function/strict", "rejected_combination")
-            )
+        if mixed := _mixed_strict(body, rules):  # the encoder weakens a strict schema, which a caller of this format may send
+            for index in mixed:
+                losses.dropped_at(f"/tools/{index}/function/strict", "rejected_combination")
+            body = _without_strict(body, mixed)
         if rules.rejects_in_messages:
             messages = [
                 _without_unread_fields(each, f"/messages/{index}", rules, losses) for index, each in enumerate(body["messages"])
