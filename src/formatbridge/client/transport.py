@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -303,38 +304,46 @@ class TransportStream(ResponseStream):
         super().__init__(answer, report)
         self._library = library
         self._network_errors: tuple[type[Exception], ...] = (library.NetworkError, library.RemoteProtocolError)
+        self._read_error: Exception | None = None
+        self._is_connection_broken = False
 
     def convert(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         """Yield the converted bytes as soon as possible."""
-        failure: Exception | None = None
-        is_broken = False
-        try:
+        with self._reading():
             for chunk in chunks:
                 if converted := self.feed(chunk):
                     yield converted
-        except Exception as error:
-            failure = self._error_to_raise(error)
-            is_broken = failure is None
         chunk = b""  # tracebacks show this frame, and must not show data from the relay
-        if failure is not None:
-            raise failure
-        yield self._finish(is_broken=is_broken)
+        yield self._rest()
 
     async def convert_async(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """Do the same for an async client."""
-        failure: Exception | None = None
-        is_broken = False
-        try:
+        with self._reading():
             async for chunk in chunks:
                 if converted := self.feed(chunk):
                     yield converted
-        except Exception as error:
-            failure = self._error_to_raise(error)
-            is_broken = failure is None
         chunk = b""  # tracebacks show this frame, and must not show data from the relay
-        if failure is not None:
-            raise failure
-        yield self._finish(is_broken=is_broken)
+        yield self._rest()
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Note the error that ends the reading of chunks: it is raised later, because its context would contain the key."""
+        try:
+            yield
+        except Exception as error:
+            self._read_error = self._error_to_raise(error)
+            self._is_connection_broken = self._read_error is None
+
+    def _rest(self) -> bytes:
+        """Return the end of the stream; raise the error that has ended the reading."""
+        failure = self._read_error
+        try:
+            if failure is None:
+                return self.finish(is_broken=self._is_connection_broken)
+        except StreamError as error:
+            failure = self._protocol_error(error)
+        assert failure is not None
+        raise failure
 
     def _error_to_raise(self, error: Exception) -> Exception | None:
         """Return the exception for an error while reading; None for a broken connection. Raise any other exception."""
@@ -348,11 +357,3 @@ class TransportStream(ResponseStream):
         """Return an exception that SDKs know. It is raised outside of ``except``, because its context would contain the key."""
         converted: Exception = self._library.RemoteProtocolError(self._mask.text(str(error)))
         return converted
-
-    def _finish(self, *, is_broken: bool) -> bytes:
-        failure: Exception | None = None
-        try:
-            return self.finish(is_broken=is_broken)
-        except StreamError as error:
-            failure = self._protocol_error(error)
-        raise failure

@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import AsyncIterable, AsyncIterator, Container, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 from formatbridge.client.http_libraries import (
@@ -254,48 +255,47 @@ async def apply_fault_async(fault: Fault, request: Any, clock: Clock | None = No
 
 def with_fault(chunks: Iterable[bytes], fault: Fault, request: Any, clock: Clock | None = None) -> Iterator[bytes]:
     """Yield the chunks of a body, and apply a fault at its byte offset."""
-    remaining: int | None = fault.at
-    if remaining == 0:
-        remaining = None
-        if apply_fault(fault, request, clock):
-            return
-    for chunk in chunks:
-        before, after, remaining = _split(chunk, remaining)
-        if before:
-            yield before
-        if after is None:
-            continue
-        if apply_fault(fault, request, clock):
-            return
-        if after:
-            yield after
+    split = _Split(fault)
+    for chunk in chain((b"",), chunks):
+        for piece in split.pieces(chunk):
+            if piece is not None:
+                yield piece
+            elif apply_fault(fault, request, clock):
+                return
 
 
 async def with_fault_async(
     chunks: AsyncIterable[bytes], fault: Fault, request: Any, clock: Clock | None = None
 ) -> AsyncIterator[bytes]:
     """Yield the chunks of a body, and apply a fault at its byte offset."""
-    remaining: int | None = fault.at
-    if remaining == 0:
-        remaining = None
-        if await apply_fault_async(fault, request, clock):
-            return
+    split = _Split(fault)
+    async for chunk in _from_start(chunks):
+        for piece in split.pieces(chunk):
+            if piece is not None:
+                yield piece
+            elif await apply_fault_async(fault, request, clock):
+                return
+
+
+async def _from_start(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
+    """Yield an empty chunk before the chunks: a fault may be before the first one."""
+    yield b""
     async for chunk in chunks:
-        before, after, remaining = _split(chunk, remaining)
-        if before:
-            yield before
-        if after is None:
-            continue
-        if await apply_fault_async(fault, request, clock):
-            return
-        if after:
-            yield after
+        yield chunk
 
 
-def _split(chunk: bytes, remaining: int | None) -> tuple[bytes, bytes | None, int | None]:
-    """Return the part of a chunk before the fault, the part after it (None: no fault in this chunk), and the bytes left until the fault."""
-    if remaining is None:
-        return chunk, None, None
-    if len(chunk) < remaining:
-        return chunk, None, remaining - len(chunk)
-    return chunk[:remaining], chunk[remaining:], None
+class _Split:
+    """The chunks of a body with a fault at a byte offset."""
+
+    def __init__(self, fault: Fault) -> None:
+        self._remaining: int | None = fault.at  # bytes before the fault; None: no fault follows
+
+    def pieces(self, chunk: bytes) -> list[bytes | None]:
+        """Return the pieces of the next chunk that are not empty; None between them is the place of the fault."""
+        before, is_here, after = chunk, False, b""
+        if self._remaining is not None and len(chunk) >= self._remaining:
+            before, is_here, after = chunk[: self._remaining], True, chunk[self._remaining :]
+            self._remaining = None
+        elif self._remaining is not None:
+            self._remaining -= len(chunk)
+        return [piece for piece in (before, None if is_here else b"", after) if piece != b""]
