@@ -19,6 +19,7 @@ from contextlib import suppress
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
+from threading import Thread
 from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
@@ -243,13 +244,34 @@ def run_dask(job: Job) -> Reading:
 
 def run_ray_files(job: Job) -> Reading:
     """Convert the files with Ray Data on a cluster of local processes, as ``examples/ray_convert.py`` does."""
-    from ray_convert import convert_files
+    import ray_convert
+
+    marks = job.outputs.with_name(f"{job.outputs.name}-ready")
+    marks.mkdir()
+
+    class FileConverter(ray_convert.FileConverter):  # type: ignore[misc]  # a class without types
+        """Waits until each process has converted its first rows, because the clock starts then."""
+
+        def __init__(self, arguments: dict[str, Any]) -> None:
+            super().__init__(arguments)
+            _first(job.inputs, job.outputs, os.getpid())
+            (marks / str(os.getpid())).touch()
+            _wait_for(marks, job.processes)
+
+    ray_convert.FileConverter = FileConverter
+    converting = Thread(target=lambda: ray_convert.convert_files(job.files(), ARGUMENTS, job.processes).take_all())
 
     def start() -> None:
-        first = [(path, job.outputs.with_name(f"{job.outputs.name}-{path.name}")) for path in (job.inputs / "first").iterdir()]
-        convert_files(first, ARGUMENTS).take_all()
+        converting.start()
+        _wait_for(marks, job.processes)
 
-    return _run_on_ray("Ray Data, files", job, start, lambda: convert_files(job.files(), ARGUMENTS).take_all())
+    return _run_on_ray("Ray Data, files", job, start, converting.join)
+
+
+def _wait_for(folder: Path, count: int) -> None:
+    """Wait until a folder has so many files."""
+    while len(list(folder.iterdir())) < count:
+        time.sleep(0.01)
 
 
 def run_ray_rows(job: Job) -> Reading:

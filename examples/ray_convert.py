@@ -25,15 +25,27 @@ from convert_partition import convert_partition
 import formatbridge as fb
 
 
-def convert_file(row: dict[str, str], arguments: dict[str, Any]) -> dict[str, str]:
-    """Convert a file. ``row``: its path and that of its result."""
-    return {"result": str(convert_partition(Path(row["source"]), Path(row["result"]), **arguments))}
+class FileConverter:
+    """Converts files in one process of the cluster. ``arguments``: those of ``fb.convert_table`` besides the table."""
+
+    def __init__(self, arguments: dict[str, Any]) -> None:
+        self.arguments = arguments
+
+    def __call__(self, row: dict[str, str]) -> dict[str, str]:
+        """Convert a file. ``row``: its path and that of its result."""
+        return {"result": str(convert_partition(Path(row["source"]), Path(row["result"]), **self.arguments))}
 
 
-def convert_files(files: list[tuple[Path, Path]], arguments: dict[str, Any]) -> ray.data.Dataset:
-    """Return the data set of the results' paths. Each file is a separate block, so that Ray repeats no other."""
+def convert_files(files: list[tuple[Path, Path]], arguments: dict[str, Any], processes: int | None = None) -> ray.data.Dataset:
+    """Return the data set of the results' paths. Each file is a separate block, so that Ray repeats no other.
+
+    ``processes``: default: one for each CPU of the cluster. Each gets its next file while it converts another, so that it never waits.
+    """
     rows = [{"source": str(source_file), "result": str(result_file)} for source_file, result_file in files]
-    return ray.data.from_items(rows, override_num_blocks=len(rows)).map(convert_file, fn_args=[arguments])
+    size = processes or int(ray.cluster_resources()["CPU"])
+    pool = ray.data.ActorPoolStrategy(size=size, max_tasks_in_flight_per_actor=2)
+    blocks = ray.data.from_items(rows, override_num_blocks=len(rows))
+    return blocks.map(FileConverter, fn_constructor_args=[arguments], compute=pool)
 
 
 def convert_rows(rows: pa.Table, arguments: dict[str, Any]) -> Iterator[pa.Table]:
@@ -60,7 +72,9 @@ def main() -> None:
     ray.init(num_cpus=asked.processes, include_dashboard=False)
     asked.output.mkdir(parents=True, exist_ok=True)
     files = [((asked.input / name).resolve(), asked.output.resolve() / name) for name in names]
-    for row in convert_files(files, {"column": asked.column, "source": asked.source, "target": target}).iter_rows():
+    for row in convert_files(
+        files, {"column": asked.column, "source": asked.source, "target": target}, asked.processes
+    ).iter_rows():
         print(row["result"])
 
 

@@ -51,9 +51,10 @@ if __name__ == "__main__":
 """
 RAY = """
 import ray_convert
-def convert_file(row, arguments, convert=ray_convert.convert_file):
-    return convert(row, arguments | {"target": target})
-ray_convert.convert_file = convert_file
+class FileConverter(ray_convert.FileConverter):
+    def __init__(self, arguments):
+        super().__init__(arguments | {"target": target})
+ray_convert.FileConverter = FileConverter
 ray_convert.main()
 """
 
