@@ -89,6 +89,10 @@ class DialectRules:
     """Fields of a request that the server accepts without effect. They are dropped, so that the report mentions them."""
     ignores_while_reasoning: frozenset[str] = frozenset()
     """Fields of a request that the server, whose models reason by default, accepts without effect unless reasoning is off."""
+    rejects_while_reasoning: frozenset[str] = frozenset()
+    """Fields of a request that the server rejects for its models that reason, unless facts state that the model does not."""
+    stores_responses: bool = True
+    """Whether a request may ask the server to store its response; otherwise ``store`` becomes false."""
     reads: frozenset[str] = frozenset()
     """Settings that the server reads although the format does not have them, such as ``top_k``."""
     names: Mapping[str, str] = field(default_factory=dict)
@@ -146,6 +150,8 @@ class DialectRules:
     """The field of chat_completions with the domains of a web search: allowed ones, or blocked ones, each of which begins with a hyphen."""
     most_domains: int | None = None
     """The number of domains that ``domain_filter`` may have; None: any."""
+    accepts_empty_tools: bool = True
+    """Whether the list of tools may be empty; otherwise it is left out."""
     tool_modes: frozenset[ToolMode] = _ALL_MODES
     """The tool choices that the server accepts."""
     accepts_allowed_tools: bool | None = None
@@ -172,6 +178,8 @@ class DialectRules:
     """Whether the name of a tool must start with a letter; otherwise as the format."""
     longest_tool_name: int | None = None
     """The maximum length of a tool name in characters; None: as the format."""
+    accepts_empty_arguments: bool = True
+    """Whether the arguments of a call may be empty text; otherwise they become ``{}``."""
     call_id_length: int | None = None
     """The number of letters and digits that the id of a tool call must have; None: as the format."""
     cache_marks: CacheMarks | None = None
@@ -228,7 +236,7 @@ class DialectRules:
     @property
     def unread(self) -> frozenset[str]:
         """Fields of a request that the server rejects or ignores."""
-        return self.rejects | self.ignores
+        return self.rejects | self.rejects_while_reasoning | self.ignores
 
     @property
     def excludes_reasoning(self) -> bool:

@@ -147,6 +147,18 @@ def test_a_budget_above_the_output_limit_is_reduced() -> None:
     assert [(loss.path, loss.code) for loss in converted.losses] == [("/thinking/budget_tokens", "reasoning_budget")]
 
 
+@pytest.mark.parametrize(("limit", "budget"), [(1400, 1024), (1000, None)])
+def test_a_budget_above_a_small_output_limit_is_reported_as_it_is_sent(limit: int, budget: int | None) -> None:
+    """Anthropic requires 1,024 tokens of reasoning. A report with another number misleads a reader who looks for the cause."""
+    facts = fb.ModelFacts(reasoning="budget", output_limit=limit)
+
+    converted = _convert("messages", facts, thinking={"type": "enabled", "budget_tokens": 1500}, max_tokens=2000)
+
+    assert converted.body.get("thinking", {}).get("budget_tokens") == budget
+    losses = [(loss.kind, loss.after) for loss in converted.losses if "thinking" in loss.path]
+    assert losses == ([("dropped", None)] * 2 if budget is None else [("changed", budget)])
+
+
 @pytest.mark.parametrize("target", ["chat_completions", "responses"])
 def test_an_effort_stays_an_effort_in_a_format_without_budgets(target: fb.Format) -> None:
     """A server of these formats that serves such a model translates the effort itself."""

@@ -224,7 +224,8 @@ class _Adaptation:
         for pointer in pointers:
             if any(loss.code in _OF_TARGET and loss.path.startswith(f"{pointer}/") for loss in self._noted.losses):
                 continue  # each of its items is in the report
-            losses.dropped_at(pointer, "rejected_by_server")
+            rule = self._format.field_paths.rules.get(f"FunctionTool.{pointer.rpartition('/')[2]}")
+            losses.dropped_at(pointer, "rejected_by_server", severity=rule.severity if rule else None)
         ignored = self._rules.ignores_nested if self._rules is not None else ()
         neutral = [pointer for pattern in ignored for pointer in _matches(self._raw, pattern.split("/"), "", self._format)]
         return pointers + [pointer for pointer in neutral if resolve(self._raw, pointer)[1] is False]

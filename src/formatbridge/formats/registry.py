@@ -161,7 +161,9 @@ def _without_later_instructions(rules: DialectRules | None) -> DialectRules:
 @lru_cache(maxsize=_MOST_DERIVED)
 def _for_no_reasoning(rules: DialectRules) -> DialectRules:
     """Return the rules of a server for a model that does not reason."""
-    return replace(rules, ignores_while_reasoning=frozenset()) if rules.ignores_while_reasoning else rules
+    if not (rules.ignores_while_reasoning or rules.rejects_while_reasoning):
+        return rules
+    return replace(rules, ignores_while_reasoning=frozenset(), rejects_while_reasoning=frozenset())
 
 
 @lru_cache(maxsize=_MOST_DERIVED)
@@ -189,13 +191,12 @@ def _with_rules(spec: FormatSpec, rules: DialectRules) -> FormatSpec:
 
 def _excludes_reasoning(spec: FormatSpec, rules: DialectRules) -> Callable[[ir.Request], bool]:
     """Return the function that returns whether a server rejects reasoning with the rest of a request."""
-    has = {
-        spec.excludes_reasoning: True,
-        forces_call: rules.forced_call_excludes_reasoning,
-        has_output_format: rules.format_excludes_reasoning,
-        ends_with_answer: continues_each_answer(rules),
-    }
-    excluding = [function for function, is_excluding in has.items() if is_excluding]
+    excluding = [
+        spec.excludes_reasoning,
+        *([forces_call] if rules.forced_call_excludes_reasoning else []),
+        *([has_output_format] if rules.format_excludes_reasoning else []),
+        *([ends_with_answer] if continues_each_answer(rules) else []),
+    ]
     return lambda request: any(excludes(request) for excludes in excluding)
 
 

@@ -386,6 +386,8 @@ class _ServerRequests(ServerRequests):
             for index in mixed:
                 losses.dropped_at(f"/tools/{index}/function/strict", "rejected_combination")
             body = _without_strict(body, mixed)
+        if body.get("tools") == [] and not rules.accepts_empty_tools:
+            body = {key: value for key, value in body.items() if key != "tools"}
         if rules.rejects_in_messages:
             messages = [
                 _without_unread_fields(each, f"/messages/{index}", rules, losses) for index, each in enumerate(body["messages"])

@@ -42,6 +42,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         accepts_developer_role=False,
         accepts_legacy_functions=False,
         accepts_allowed_tools=False,
+        tool_modes=frozenset({"auto", "none", "required"}),
         accepts_refusals=False,
         prefill_excludes_reasoning=True,
         streamed_tools_exclude_logprobs=True,
@@ -59,6 +60,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
                 "streamed_tools_exclude_logprobs limits_stops"
             ),
             "ggml-org/llama.cpp#15404, #20861, #21889": "prefill_excludes_reasoning",
+            "ggml-org/llama.cpp#26535, #26849, #28806": "tool_modes",
         }),
     ),
     "lmstudio": DialectRules(
@@ -100,6 +102,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         image_types=STILL_IMAGES,
         reads_image_detail=False,
         accepts_strict=False,
+        accepts_empty_arguments=False,
         accepts_refusals=False,
         limits_stops=False,
         sources=sources_of_fields({
@@ -108,7 +111,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
             "earendil-works/pi#140, ollama/ollama-python#453": "accepts_developer_role",
             _OLLAMA: (
                 "limits_stops names ignores has_custom_tools server_tools efforts reasoning_history media "
-                "accepts_refusals accepts_strict reads_image_detail"
+                "accepts_refusals accepts_strict reads_image_detail accepts_empty_arguments"
             ),
             "docs.ollama.com/api/openai-compatibility, Supported request fields": "ignores.tool_choice ignores.logit_bias ignores.n",
         }),
@@ -128,8 +131,10 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         accepts_refusals=False,
         accepts_nulls=False,
         limits_stops=False,
+        ranges={"top_p": (0.001, 1)},
         efforts=frozenset({"none", "minimal", "low", "medium", "high", "xhigh", "max"}),
         sources=sources_of_fields({
+            "hiyouga/LlamaFactory#10710, EvolvingLMMs-Lab/lmms-eval#1265": "ranges",
             WHY_NO_CACHE_MARKS: "cache_marks",
             "sgl-project/sglang#40082": "accepts_developer_role",
             f"docs.sglang.io/advanced_features/separate_reasoning; {_SGLANG}": (
@@ -157,7 +162,11 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         reasoning_history="reasoning",
         media=IMAGES_AND_VIDEOS | {"audio_url", "audio_data"},
         limits_stops=False,
+        accepts_empty_tools=False,
+        ranges={"top_p": (0.001, 1)},
         sources=sources_of_fields({
+            "vllm-project/vllm#39780": "accepts_empty_tools",
+            "hiyouga/LlamaFactory#10710, EvolvingLMMs-Lab/lmms-eval#1265": "ranges",
             WHY_NO_CACHE_MARKS: "cache_marks",
             _VLLM: "limits_stops accepts_legacy_functions reads ignores has_custom_tools server_tools accepts_allowed_tools",
             "vllm-project/vllm#42407, ogx-ai/ogx#6069": "accepts_developer_role",

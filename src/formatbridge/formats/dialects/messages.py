@@ -27,6 +27,7 @@ MESSAGES: Mapping[str, DialectRules] = {
         server="Amazon Bedrock",
         accepts_later_instructions=False,
         rejects=_ANTHROPICS_FIELDS | {"cache_control", "speed"},
+        rejects_nested=frozenset({"tools/*/eager_input_streaming"}),
         rejects_blocks=_ANTHROPICS_BLOCKS,
         server_tools=_CLIENT_TOOLS | {"tool_search"},
         tool_types=dict.fromkeys(
@@ -41,6 +42,7 @@ MESSAGES: Mapping[str, DialectRules] = {
                 ),
                 "docs.litellm.ai/docs/providers/anthropic_tool_search; BerriAI/litellm#28209": "tool_types",
                 "anomalyco/opencode#46430": "media",
+                "anthropics/claude-agent-sdk-python#694, anthropics/claude-code#32820": "rejects_nested",
                 f"{_AVAILABILITY}; anthropics/claude-cookbooks#311": "rejects rejects_blocks",
                 "UKGovernmentBEIS/inspect_ai#3851; platform.claude.com/docs/en/build-with-claude/prompt-caching, Edge cases": (
                     "rejects.cache_control"

@@ -32,6 +32,7 @@ RESPONSES: Mapping[str, DialectRules] = {
         ignores=_IGNORED_BY_OLLAMA,
         ignores_nested=frozenset({"text/verbosity"}),
         accepts_strict=False,
+        accepts_empty_arguments=False,
         accepts_developer_role=False,
         accepts_later_configuration=False,
         item_types=frozenset({"message", "function_call", "function_call_output", "reasoning"}),
@@ -50,7 +51,7 @@ RESPONSES: Mapping[str, DialectRules] = {
             {
                 "github.com/ollama/ollama openai/responses.go": (
                     "efforts output_formats media accepts_refusals cache_marks accepts_generated_images rejects "
-                    "accepts_strict ignores ignores_nested accepts_later_configuration "
+                    "accepts_strict accepts_empty_arguments ignores ignores_nested accepts_later_configuration "
                     "item_types has_tool_search server_tools"
                 ),
                 "github.com/ollama/ollama openai/openai.go, decodeImageURL": "image_types",
@@ -63,10 +64,11 @@ RESPONSES: Mapping[str, DialectRules] = {
     "openrouter": DialectRules(
         server="OpenRouter",
         rejects=frozenset({"previous_response_id"}),
+        stores_responses=False,
         has_namespaces=False,
         sources=sources_of_fields(
             {
-                "openrouter.ai/docs/api_reference/responses/error-handling": "rejects",
+                "openrouter.ai/docs/api_reference/responses/error-handling; BerriAI/litellm#30851": "rejects stores_responses",
                 "openai/codex#18307, awsl-project/maxx#537": "has_namespaces",
             }
         ),

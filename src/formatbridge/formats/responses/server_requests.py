@@ -43,6 +43,8 @@ def _tool_for_server(tool: JsonObject, pointer: str, rules: DialectRules, losses
 class _ServerRequests(ServerRequests):
     def without_unread_values(self, body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
         del request
+        if not rules.stores_responses and body.get("store", False) is None:
+            body = {key: value for key, value in body.items() if key != "store"}
         if rules.rejects_in_tools or rules.tool_types:
             body = _with_tools_of_server(body, rules, losses)
         if isinstance(body.get("input"), list):

@@ -220,7 +220,11 @@ def _adapt_reasoning(
     if adapted is None:
         return None
     adapted = _with_known_effort(adapted, facts, losses)
-    return _with_allowed_budget(adapted, facts, losses) if _has_budgets(spec) or "budget" in _amounts_of_server(spec) else adapted
+    return (
+        _with_allowed_budget(adapted, facts, spec, losses)
+        if _has_budgets(spec) or "budget" in _amounts_of_server(spec)
+        else adapted
+    )
 
 
 def _note_no_reasoning(config: ir.ReasoningConfig, losses: Ledger) -> None:
@@ -393,15 +397,23 @@ def _nearest_effort(effort: ir.Effort, facts: ModelFacts) -> ir.Effort:
     return min(known, key=lambda each: (abs(ir.EFFORT_ORDER.index(each) - position), ir.EFFORT_ORDER.index(each)))
 
 
-def _with_allowed_budget(config: ir.ReasoningConfig, facts: ModelFacts, losses: Ledger) -> ir.ReasoningConfig:
-    """Replace a budget that the model does not accept by the nearest one that it does, or by half of the longest answer."""
+def _with_allowed_budget(
+    config: ir.ReasoningConfig, facts: ModelFacts, spec: FormatSpec, losses: Ledger
+) -> ir.ReasoningConfig | None:
+    """Replace a budget that the model does not accept by the nearest one that it does, or by half of the longest answer.
+
+    None: the longest answer has no room for the smallest budget of the format.
+    """
     budget = config.budget
     if budget is None:
         return config
     smallest, largest = facts.budgets or (1, None)
     allowed = max(smallest, budget if largest is None else min(budget, largest))
     if facts.output_limit is not None and allowed >= facts.output_limit:
-        allowed = facts.output_limit // 2
+        allowed = max(facts.output_limit // 2, spec.smallest_budget or 1)
+        if allowed >= facts.output_limit:
+            _drop_config(config, _BUDGET_BOUNDS, losses)
+            return None
     return replace(config, budget=losses.changed(config, "budget", allowed, _BUDGET_BOUNDS))
 
 

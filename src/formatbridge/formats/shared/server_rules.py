@@ -72,7 +72,7 @@ def adapt_to_server(request: ir.Request, spec: FormatSpec, losses: Ledger) -> ir
 
 def code_of_field(field: str, rules: DialectRules) -> str:
     """Return the code of the loss of a field that a server does not read."""
-    return _REJECTED if field in rules.rejects else _IGNORED
+    return _REJECTED if field in rules.rejects | rules.rejects_while_reasoning else _IGNORED
 
 
 def changes_configuration(request: ir.Request, rules: DialectRules) -> bool:
@@ -95,6 +95,8 @@ def _adapt_settings(request: ir.Request, spec: FormatSpec, rules: DialectRules, 
     stop = settings.get("stop")
     if stop and rules.most_stops is not None and len(stop) > rules.most_stops:
         settings["stop"] = losses.changed(request, "stop", stop[: rules.most_stops], _LIMIT)
+    if settings.get("store") and not rules.stores_responses:
+        settings["store"] = losses.changed(request, "store", False, _REJECTED, severity="info")
     for name in rules.ranges:
         if settings.get(name) is not None:
             settings[name] = clamp(request, name, settings[name], rules.ranges, losses, "server_range")
@@ -270,6 +272,8 @@ def _adapt_part(part: ir.Part, rules: DialectRules, losses: Ledger, *, severity:
         adapted = _with_short_id(adapted, rules.call_id_length, losses)
     if isinstance(adapted, ir.ToolResult):
         adapted = _adapt_result(adapted, rules, losses)
+    if isinstance(adapted, ir.ToolCall) and adapted.arguments == "" and not rules.accepts_empty_arguments:
+        adapted = replace(adapted, arguments=losses.changed(adapted, "arguments", "{}", _REJECTED, severity="info"))
     if isinstance(adapted, ir.Text) and adapted.citations and "messages/*/content/*/citations" in rules.ignores_nested:
         losses.dropped(adapted, "citations", _IGNORED)
         adapted = replace(adapted, citations=None)

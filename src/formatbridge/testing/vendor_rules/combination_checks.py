@@ -5,6 +5,8 @@ The errors have the status and the words of the servers.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.script import Failure
 from formatbridge.testing.vendor_rules.openai import openai_failure
@@ -74,6 +76,20 @@ def no_final_answer(source: str, message: str) -> Rule:
         return openai_failure(400, message, param="messages", code="invalid_message") if is_refused else None
 
     return Rule("final_answer", "a last message of the model", source, check)
+
+
+def while_reasoning(rule: Rule) -> Rule:
+    """Return a rule that applies only to models that reason."""
+    return replace(rule, check=lambda body, facts: rule.check(body, facts) if facts.can_reason else None)
+
+
+def store_is_false(source: str, message: str) -> Rule:
+    """Return a rule for servers that store no response and reject a request that asks for it."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        return openai_failure(400, message, param="store") if body.get("store", False) is not False else None
+
+    return Rule("store", "a `store` that is not false", source, check)
 
 
 def logprobs_without_streamed_tools(source: str, message: str) -> Rule:

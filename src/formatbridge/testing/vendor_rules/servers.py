@@ -75,6 +75,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
         "messages": (),
         "responses": (
             checks.no_fields("openrouter.ai/docs/api_reference/responses/error-handling", "previous_response_id"),
+            combinations.store_is_false("BerriAI/litellm#30851", "Invalid input: expected false"),
             checks.no_tool_types("openai/codex#18307, awsl-project/maxx#537", "Invalid Responses API request", "namespace"),
         ),
     },
@@ -231,13 +232,13 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.functions_only("docs.rs/xai-openapi, src/tools.rs, TWhidden/grok#18", checks.xai_error),
             checks.no_fields("AstrBotDevs/AstrBot#7697", "web_search_options", words=checks.xai_error),
             combinations.no_live_search("vercel/ai#15713"),
-            checks.no_fields(
-                "docs.x.ai/docs/guides/reasoning",
-                "presence_penalty",
-                "frequency_penalty",
-                "stop",
-                words=checks.xai_error,
-                message="Argument not supported on this model",
+            combinations.while_reasoning(
+                checks.no_fields(
+                    "docs.x.ai/docs/guides/reasoning",
+                    *("presence_penalty", "frequency_penalty", "stop"),
+                    words=checks.xai_error,
+                    message="Argument not supported on this model",
+                )
             ),
             checks.common_roles("earendil-works/pi, detectCompat", checks.xai_error, has_function_role=True),
             checks.image_types(_XAI_IMAGES, *_STILL_IMAGES, message=_NOT_OF_XAI, words=checks.xai_error),
@@ -402,6 +403,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.functions_only("platform.minimax.io/docs/api-reference/text-openai-api", prefix="web_search"),
             checks.in_range("HKUDS/Vibe-Trading#33", "temperature", 0.01, 1),
             checks.response_formats("MiniMax-AI/MiniMax-M2.5#4", "text"),
+            checks.complete_functions("QwenLM/qwen-code#11834, QwenLM/qwen-code#11905", "parameters"),
             Rule(
                 "instructions",
                 "a second message with instructions, or one after the first turn",
@@ -427,6 +429,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     "vllm": {
         _CHAT: (
             checks.common_roles("vllm-project/vllm#42407"),
+            checks.in_range("EvolvingLMMs-Lab/lmms-eval#1265", "top_p", 1e-9, 1),
             checks.no_fields("vllm-project/vllm, ChatCompletionRequest", "web_search_options"),
             checks.functions_only("vllm-project/vllm, ChatCompletionRequest"),
             checks.part_types(
@@ -468,6 +471,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     "sglang": {
         _CHAT: (
             checks.no_nulls(_SGLANG),
+            checks.in_range("hiyouga/LlamaFactory#10710", "top_p", 1e-9, 1),
             checks.part_types(_SGLANG, "text", "image_url", "video_url", "audio_url", "input_audio", "thinking", "tool_reference"),
             checks.common_roles("sgl-project/sglang#40082", has_function_role=True),
             checks.no_fields(_SGLANG, "web_search_options"),
