@@ -87,6 +87,16 @@ def test_a_list_of_models_of_messages_gives_limits_thinking_efforts_and_inputs()
     )
 
 
+def test_a_model_of_anthropic_on_bedrock_without_adaptive_thinking_takes_a_budget() -> None:
+    """Claude 4.5 rejects adaptive thinking on every server; models of other vendors on Bedrock have no such budget."""
+    names = ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "amazon.nova-pro-v1:0")
+    rows = {name: {"litellm_provider": "bedrock_converse", "mode": "chat", "supports_reasoning": True} for name in names}
+
+    facts = fb.load_model_facts(rows)
+
+    assert [facts[name].reasoning for name in names] == ["budget", None]
+
+
 def test_a_model_of_anthropic_that_rejects_disabled_thinking_always_reasons() -> None:
     """A request that turns its thinking off would be rejected."""
     types = {"adaptive": {"supported": True}, "enabled": {"supported": False}, "disabled": {"supported": False}}

@@ -259,23 +259,29 @@ def _read_litellm(table: Mapping[str, Any]) -> dict[str, ModelFacts]:
     rows = {name: row for name, row in table.items() if name != "sample_spec" and isinstance(row, Mapping)}
     has_instructions = any(row.get(_LITELLM_INSTRUCTIONS) is True for row in rows.values())  # an older table has no such column
     return {
-        name: _read_litellm_row(row, has_instructions)
+        name: _read_litellm_row(row, has_instructions, is_anthropic=_is_anthropic(name, row))
         for name, row in rows.items()
         if row.get("mode") in ("chat", "responses", "completion", None)
     }
 
 
-def _read_litellm_row(row: Mapping[str, Any], has_instructions: bool) -> ModelFacts:
+def _is_anthropic(name: str, row: Mapping[str, Any]) -> bool:
+    """Return whether a model is one of Anthropic. Bedrock has those of several vendors: ``us.anthropic.claude-sonnet-4-5-...``."""
+    provider = str(row.get("litellm_provider"))
+    return provider in _LITELLM_ANTHROPIC or (provider.startswith("bedrock") and "anthropic." in name)
+
+
+def _read_litellm_row(row: Mapping[str, Any], has_instructions: bool, *, is_anthropic: bool) -> ModelFacts:
     """Read one row. A column that is missing states nothing; ``supports_...: false`` states that the model lacks it.
 
     ``has_instructions``: the table states which models accept instructions after the first turn.
     """
     efforts = _read_litellm_efforts(row)
-    reasoning = _read_litellm_reasoning(row, efforts)
+    reasoning = _read_litellm_reasoning(row, efforts, is_anthropic)
     return ModelFacts(
         output_limit=_read_positive(row.get("max_output_tokens")),
         context=_read_positive(row.get("max_input_tokens")),
-        refuses=_read_litellm_refused(row, has_instructions),
+        refuses=_read_litellm_refused(row, has_instructions and is_anthropic),
         reasoning=reasoning,
         efforts=efforts,
         budgets=_ANTHROPIC_BUDGETS if reasoning == "budget" else None,
@@ -314,7 +320,7 @@ def _read_litellm_efforts(row: Mapping[str, Any]) -> tuple[Effort, ...]:
     return _select_efforts([effort for effort in _EFFORTS if flags.get(effort, effort in ("low", "medium", "high"))])
 
 
-def _read_litellm_reasoning(row: Mapping[str, Any], efforts: tuple[Effort, ...]) -> ReasoningKind | None:
+def _read_litellm_reasoning(row: Mapping[str, Any], efforts: tuple[Effort, ...], is_anthropic: bool) -> ReasoningKind | None:
     """Read how a model reasons. Models of Anthropic without the flag for adaptive thinking take a budget.
 
     Source: BerriAI/litellm, llms/anthropic/common_utils.py, ``is_adaptive_thinking_model`` and ``_is_always_on_thinking_model``.
@@ -325,16 +331,18 @@ def _read_litellm_reasoning(row: Mapping[str, Any], efforts: tuple[Effort, ...])
         return "always"
     if row.get("supports_adaptive_thinking") is True:
         return "adaptive"
-    if row.get("supports_reasoning") is True and row.get("litellm_provider") in _LITELLM_ANTHROPIC:
+    if row.get("supports_reasoning") is True and is_anthropic:
         return "budget"
     return "effort" if efforts else None
 
 
-def _read_litellm_refused(row: Mapping[str, Any], has_instructions: bool) -> frozenset[str]:
+def _read_litellm_refused(row: Mapping[str, Any], requires_flag: bool) -> frozenset[str]:
     """Read what a model refuses. The flag for schemas does not concern JSON mode.
 
-    Models of Anthropic without the flag for later instructions reject them. Sources: BerriAI/litellm, docs/completion/json_mode.md, "Check
-    if model supports `json_schema`"; the module for ``role: "system"`` messages after the first turn, and BerriAI/litellm#36969.
+    ``requires_flag``: without the flag for later instructions the model rejects them, as those of Anthropic do.
+
+    Sources: BerriAI/litellm, docs/completion/json_mode.md, "Check if model supports `json_schema`"; the module for ``role: "system"``
+    messages after the first turn, and BerriAI/litellm#36969.
     """
     flags = {
         "supports_function_calling": "tools",
@@ -343,7 +351,7 @@ def _read_litellm_refused(row: Mapping[str, Any], has_instructions: bool) -> fro
         _LITELLM_INSTRUCTIONS: "later_instructions",
     }
     refused = {name for flag, name in flags.items() if row.get(flag) is False}
-    if has_instructions and row.get("litellm_provider") in _LITELLM_ANTHROPIC and row.get(_LITELLM_INSTRUCTIONS) is not True:
+    if requires_flag and row.get(_LITELLM_INSTRUCTIONS) is not True:
         refused.add("later_instructions")
     sampling = _SAMPLING if row.get("supports_sampling_params") is False else frozenset()
     return frozenset(refused | ({"tool_choice"} if "tools" in refused else set()) | sampling)

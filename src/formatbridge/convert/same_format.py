@@ -290,7 +290,7 @@ class _Adaptation:
         if self._rules is None or self._rules.accepts_later_instructions:
             return False
         encoded = (
-            any(isinstance(item, dict) and item.get("role") == "system" for item in body[self._field])
+            any(isinstance(item, dict) and item.get(self._format.item_identity.role) == "system" for item in body[self._field])
             for body in (self._common, self._for_server)
         )
         is_in_conversation = any(
