@@ -118,6 +118,17 @@ def test_an_answer_that_is_too_short_for_a_budget_has_no_reasoning() -> None:
     ]
 
 
+@pytest.mark.parametrize("setting", [{"reasoning_effort": "high"}, {"thinking": {"type": "enabled", "budget_tokens": 4000}}])
+def test_an_amount_for_a_model_whose_reasoning_is_on_or_off_is_reported(setting: dict[str, Any]) -> None:
+    """Qwen on Groq accepts no other effort than ``none``, and without it reasons as much as it decides."""
+    converted = _convert("chat_completions", fb.ModelFacts(reasoning="effort", efforts=("none",)), **setting)
+
+    assert "reasoning_effort" not in converted.body
+    assert [(loss.kind, loss.code) for loss in converted.losses if loss.path != "/thinking/type"] == [
+        ("dropped", "reasoning_control")
+    ]
+
+
 def test_a_budget_becomes_an_effort_that_the_model_has() -> None:
     """One loss names the budget and the effort that the target receives."""
     facts = fb.ModelFacts(reasoning="effort", efforts=("low", "high"))

@@ -215,7 +215,9 @@ def _adapt_reasoning(
     if is_reasoning_off(config):
         return _as_little(config, facts, losses) if _cannot_be_off(facts) else config
     if facts.reasoning == "always" and not facts.efforts and facts.budgets is None:
-        return _without_amount(config, losses)
+        return _without_amount(config, _ALWAYS, losses)
+    if facts.efforts == ("none",) and facts.reasoning in (None, "effort"):  # reasoning is on or off
+        return _without_amount(config, _CONTROL, losses)
     adapted = _in_kind_of_model(config, request, facts, spec, losses)
     if adapted is None:
         return None
@@ -306,9 +308,9 @@ def _as_little(config: ir.ReasoningConfig, facts: ModelFacts, losses: Ledger) ->
     return None
 
 
-def _without_amount(config: ir.ReasoningConfig, losses: Ledger) -> ir.ReasoningConfig:
+def _without_amount(config: ir.ReasoningConfig, code: str, losses: Ledger) -> ir.ReasoningConfig:
     for name in ("effort", "budget"):
-        losses.dropped(config, name, _ALWAYS)
+        losses.dropped(config, name, code)
     return replace(config, mode=None, effort=None, budget=None)
 
 
