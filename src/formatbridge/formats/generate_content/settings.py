@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from formatbridge import ir
 from formatbridge.formats.generate_content.reasoning import enum_name
 from formatbridge.formats.shared.settings import drop_cache_options, drop_setting, encode_flat_settings
 from formatbridge.formats.shared.tables import FieldTable, ValueTable
+from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
@@ -84,11 +87,30 @@ def encode_top_level_settings(request: ir.Request, body: JsonObject, losses: Led
     """
     settings = request.settings
     if settings.get("metadata") and losses.dialect is not None and losses.dialect.accepts_labels:
-        body["labels"] = settings["metadata"]
+        body["labels"] = _encode_labels(request, settings["metadata"], losses)
     elif settings.get("metadata"):
         losses.dropped(request, "metadata", severity="info")
     if "tier" in settings or "additional_tier" in settings:
         body |= _encode_tier(request, losses)
+
+
+def _encode_labels(request: ir.Request, metadata: Mapping[str, str], losses: Ledger) -> JsonObject:
+    """Encode metadata as labels. Vertex AI rejects other keys and values.
+
+    Source: cloud.google.com/vertex-ai/generative-ai/docs/multimodal/add-labels-to-api-calls, "Requirements for labels".
+    """
+    labels: JsonObject = {}
+    for key, value in metadata.items():
+        if key[:1].isalpha() and _is_label(key) and _is_label(value):
+            labels[key] = value
+        else:
+            losses.dropped(request, f"metadata/{escape(key)}", "rejected_by_server", severity="info")
+    return labels
+
+
+def _is_label(text: str) -> bool:
+    """Return whether a text has at most 63 lower-case letters of any script, digits, hyphens and underscores."""
+    return len(text) <= 63 and all(char in "-_" or (char.isalnum() and not char.isupper()) for char in text)
 
 
 def _encode_tier(request: ir.Request, losses: Ledger) -> JsonObject:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.script import Failure
 from formatbridge.testing.vendor_rules import server_checks as checks
@@ -75,6 +77,15 @@ def _check_call_ids(body: JsonObject, _facts: Facts) -> Failure | None:
     return None
 
 
+def _check_labels(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject the first label with other characters than lower-case letters, digits, hyphens and underscores, or with too many."""
+    for key, value in (body.get("labels") or {}).items():
+        is_allowed = key[:1].isalpha() and all(re.fullmatch(r"[\w-]{0,63}", text) and text == text.lower() for text in (key, value))
+        if not is_allowed:
+            return checks.google_error("", f"Invalid label: {key}")
+    return None
+
+
 BEDROCK = (
     checks.no_system_turns("BerriAI/litellm#33807", "role 'system' is not supported on this model"),
     _refused_fields(f"{_AVAILABILITY}, anthropics/claude-cookbooks#311", *_ANTHROPICS_FIELDS),
@@ -105,6 +116,12 @@ VERTEX = (
 
 VERTEX_GEMINI = (
     Rule("call_id", "an `id` of a call or of a result", "vercel/ai#15664, pydantic/pydantic-ai#5081", _check_call_ids),
+    Rule(
+        "label",
+        "a label that does not meet the requirements for labels",
+        "cloud.google.com/vertex-ai/generative-ai/docs/multimodal/add-labels-to-api-calls",
+        _check_labels,
+    ),
     Rule("tool_combination_flag", "`includeServerSideToolInvocations`", "vercel/ai#14655", _check_combination_flag),
     checks.no_nested_fields(
         "googleapis/python-genai, google/genai/models.py, _to_vertex",
