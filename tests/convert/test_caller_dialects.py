@@ -52,3 +52,18 @@ def test_a_server_of_messages_without_an_effort_gets_none() -> None:
 
     assert "output_config" not in converted.body
     assert [loss.path for loss in converted.losses] == ["/output_config/effort"]
+
+
+@pytest.mark.parametrize("source", ["chat_completions", "messages"])
+def test_a_field_that_is_ignored_while_reasoning_has_the_name_of_its_format(source: fb.Format) -> None:
+    """The author of a dialect knows the fields of the server, and no canonical names."""
+    rules = fb.DialectRules(server="X", ignores_while_reasoning=frozenset({"stop_sequences"}))
+    stop = "stop" if source == "chat_completions" else "stop_sequences"
+    body = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "a"}], stop: ["b"]}
+
+    converted = fb.convert_request(
+        body, source=source, target=fb.Target("messages", dialect=fb.Dialect("local", {"messages": rules}))
+    )
+
+    assert "stop_sequences" not in converted.body
+    assert [(loss.path, loss.code) for loss in converted.losses] == [(f"/{stop}", "ignored_by_server")]

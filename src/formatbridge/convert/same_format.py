@@ -224,6 +224,7 @@ class _Adaptation:
         for pointer in pointers:
             if any(loss.code in _OF_TARGET and loss.path.startswith(f"{pointer}/") for loss in self._noted.losses):
                 continue  # each of its items is in the report
+            # ``tools/*/eager_input_streaming`` only speeds up the answer, so the format states a lower severity for its loss.
             rule = self._format.field_paths.rules.get(f"FunctionTool.{pointer.rpartition('/')[2]}")
             losses.dropped_at(pointer, "rejected_by_server", severity=rule.severity if rule else None)
         ignored = self._rules.ignores_nested if self._rules is not None else ()

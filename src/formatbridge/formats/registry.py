@@ -190,7 +190,7 @@ def _with_rules(spec: FormatSpec, rules: DialectRules) -> FormatSpec:
 
 
 def _excludes_reasoning(spec: FormatSpec, rules: DialectRules) -> Callable[[ir.Request], bool]:
-    """Return the function that returns whether a server rejects reasoning with the rest of a request."""
+    """Return a check for requests with which a server rejects reasoning."""
     excluding = [
         spec.excludes_reasoning,
         *([forces_call] if rules.forced_call_excludes_reasoning else []),

@@ -52,12 +52,9 @@ def drop_unread_fields(body: JsonObject, before: JsonObject, request: ir.Request
     """Return a body of a caller in the same format without the fields that the server does not read. ``before``: the caller's body."""
     rules = spec.dialect
     assert rules is not None
-    names = {key: field for field in rules.unread for key in spec.keys_of(field)}
-    unread = {key for key in names.keys() & before.keys() if rules.omits(names[key], before[key])}
-    if rules.ignores_while_reasoning and may_reason(request, spec):
-        ignored = rules.ignores_while_reasoning & before.keys()
-        names |= {key: key for key in ignored}
-        unread |= ignored
+    ignored = rules.ignores_while_reasoning if may_reason(request, spec) else frozenset()
+    names = {key: field for field in rules.unread | ignored for key in spec.keys_of(field)}
+    unread = {key for key in names.keys() & before.keys() if names[key] in ignored or rules.omits(names[key], before[key])}
     unread -= spec.server_requests.reasoning_fields - body.keys()  # another field has their value
     result = {key: value for key, value in body.items() if key not in unread} if unread else body
     for field in sorted(unread):

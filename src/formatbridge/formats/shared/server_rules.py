@@ -6,6 +6,7 @@ name of the same setting is no loss.
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any
@@ -63,10 +64,10 @@ def adapt_to_server(request: ir.Request, spec: FormatSpec, losses: Ledger) -> ir
         losses.dropped(request.reasoning, code=code_of_field("reasoning_effort", rules))
         request = replace(request, reasoning=None)
     request = _adapt_tool_choice(_adapt_tools(request, rules, losses), rules, losses)
-    if rules.ignores_while_reasoning and may_reason(request, spec):
-        request = _without_settings(request, rules.ignores_while_reasoning, _IGNORED, losses)
+    if rules.ignores_while_reasoning:
+        request = _without_ignored_settings(request, spec, rules, losses)
     if rules.streamed_tools_exclude_logprobs and request.stream and (request.tools or adds_tools(request)):
-        request = _without_settings(request, _LOGPROBS if request.settings.get("logprobs") else frozenset(), _COMBINATION, losses)
+        request = _without_settings(request, _LOGPROBS if request.settings.get("logprobs") else set(), _COMBINATION, losses)
     return _with_tools_or_format(request, losses) if rules.format_excludes_tools else request
 
 
@@ -103,8 +104,16 @@ def _adapt_settings(request: ir.Request, spec: FormatSpec, rules: DialectRules, 
     return replace(request, settings=settings) if settings != request.settings else request  # type: ignore[arg-type]  # the same keys
 
 
-def _without_settings(request: ir.Request, names: frozenset[str], code: str, losses: Ledger) -> ir.Request:
-    """Leave out settings, whose names are those of Chat Completions."""
+def _without_ignored_settings(request: ir.Request, spec: FormatSpec, rules: DialectRules, losses: Ledger) -> ir.Request:
+    """Leave out the settings that the server ignores in a request in which the model reasons."""
+    if not may_reason(request, spec):
+        return request
+    names = {name for name, value in request.settings.items() if field_of(name, value, spec) in rules.ignores_while_reasoning}
+    return _without_settings(request, names, _IGNORED, losses)
+
+
+def _without_settings(request: ir.Request, names: Set[str], code: str, losses: Ledger) -> ir.Request:
+    """Leave out settings by their canonical names."""
     for name in sorted(names & request.settings.keys()):
         rule = rule_of_setting(name)
         if not rule.is_neutral(request.settings[name]):  # type: ignore[literal-required]  # a key of the settings
