@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from email.utils import parsedate_to_datetime
+from typing import TypeVar
 
 from formatbridge import formats, ir
 from formatbridge.convert.bodies import ConvertedError, convert_error
@@ -29,11 +30,9 @@ from formatbridge.formats.shared.errors import (
     FORBIDDEN,
     KIND_FIELDS,
     classify,
-    error_family,
+    decode_error_body,
     has_error,
     is_error_body,
-    reason_in,
-    retry_delay,
 )
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject
@@ -46,26 +45,12 @@ CLASSES: Mapping[int, type[APIStatusError]] = {
 
 _REQUEST_ID = re.compile(r"\s*\(request id: ([^()\s]{1,200})\)\s*$")
 _MAX_TEXT_LENGTH = 500
-_MAX_CODE_LENGTH = 200
+_MAX_WORD_LENGTH = 200
 MAX_KEPT_BYTES = 64 * 1024
 MAX_READ_BYTES = 1024 * 1024
 """Bytes of an error body that are read; ``MAX_KEPT_BYTES`` of them are kept."""
 _TRANSIENT = frozenset({"rate_limit", "overloaded", "timeout"})
 """Kinds of errors that may be gone at the next attempt."""
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorDetails:
-    """The fields of an error body. ``family``: the vocabulary of the error; ``reason``: an error code in ``details``."""
-
-    message: str
-    family: ir.ErrorFamily = "detail"
-    code: str | int | None = None
-    reason: str | None = None
-    type: str | None = None
-    param: str | None = None
-    request_id: str | None = None
-    retry_after: float | None = None
 
 
 def is_error_answer(value: object) -> bool:
@@ -77,44 +62,33 @@ def is_error_answer(value: object) -> bool:
     return has_error(value)
 
 
-def read_error_details(body: bytes) -> ErrorDetails:
-    """Read an error body of any shape. A body that is not a JSON object becomes the message."""
+def read_error(body: bytes, status: int | None) -> ir.Error:
+    """Decode an error body of any shape. A body that is not a JSON object becomes the message. ``status``: 400 or more, or None."""
     try:
         value = codec.loads(without_comments(body))
     except codec.NotJsonError:
-        return ErrorDetails(_text_of(body))
+        return _error_of_text(_text_of(body), status)
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if not isinstance(value, dict):
-        return ErrorDetails(_text_of(body))
-    detail = value.get("error")
-    if not isinstance(detail, dict):
-        text = next((value[key] for key in ("error", "message", "detail") if value.get(key)), "")
-        detail = {"message": text, "code": value.get("code")} if not isinstance(text, dict) else text
-    return _details_of(value, detail)
+        return _error_of_text(_text_of(body), status)
+    envelope = _with_error_object(value)
+    error = decode_error_body(envelope, status=status, otherwise="detail")
+    if isinstance(envelope.get("error"), dict) and envelope["error"].get("code") == status:
+        error.code = status  # a conversion omits a code that only repeats the status; an exception shows the code of the body
+    if not error.message:
+        error.message = codec.dumps(value).decode()  # without a known message field, show the whole body
+    return with_request_id(error)
 
 
-def _details_of(body: JsonObject, detail: JsonObject) -> ErrorDetails:
-    message = detail.get("message") or body  # without a known message field, show the whole body
-    message = message if isinstance(message, str) else codec.dumps(message).decode()
-    match = _REQUEST_ID.search(message)
-    request_id_field = body.get("request_id")
-    details = detail.get("details")
-    return ErrorDetails(
-        message=message[: match.start()] if match else message,
-        family=error_family(body, detail, "detail"),
-        code=_string(detail.get("code")) if not isinstance(detail.get("code"), int) else detail["code"],
-        reason=reason_in(details),
-        type=_string(detail.get("type") or detail.get("status")),
-        param=_string(detail.get("param")),
-        request_id=request_id_field if isinstance(request_id_field, str) and request_id_field else match and match[1],
-        retry_after=retry_delay(details),
-    )
+def _with_error_object(body: JsonObject) -> JsonObject:
+    """Return an error body whose error object is ``error``. Web frameworks write it as ``message`` or ``detail``."""
+    nested = next((body[key] for key in ("error", "message", "detail") if body.get(key)), None)
+    return body | {"error": nested} if isinstance(nested, dict) else body
 
 
-def _string(value: object) -> str | None:
-    """Return a non-empty string, truncated; some relays write ``<nil>`` for an empty one."""
-    return value[:_MAX_CODE_LENGTH] if isinstance(value, str) and value not in ("", "<nil>") else None
+def _error_of_text(message: str, status: int | None) -> ir.Error:
+    return ir.Error(kind=classify(status), message=message, status=status)
 
 
 def _text_of(body: bytes) -> str:
@@ -150,32 +124,16 @@ def status_error(
     mask: Mask,
     now: float,
     max_bytes: int = MAX_KEPT_BYTES,
-    read_error: str = "",
+    failure: str = "",
 ) -> APIStatusError:
     """Return the exception for an error answer; for a status below 400 it is ``UnexpectedResponseError``.
 
-    ``max_bytes``: bytes of the body to keep. ``read_error``: why the body could not be read, if it could not.
+    ``max_bytes``: bytes of the body to keep. ``failure``: why the body could not be read, if it could not.
     """
     body = mask.body(body)
-    parsed = ErrorDetails(f"the body could not be read: {read_error}") if read_error else read_error_details(body)
-    number = status if status >= 400 else parsed.code if isinstance(parsed.code, int) else None
-    kind = classify(number, code=parsed.reason or parsed.code, word=parsed.type)
-    wait = retry_after(headers, now)
-    id = id or parsed.request_id
-    code = parsed.type if parsed.code in (None, "", status) else parsed.code  # some formats repeat the status as the code
-    prefix = f"{status} {code}" if code else str(status)
-    return _class_of(status, kind)(
-        mask.text(f"{prefix}: {parsed.message}" + (f" (request id: {id})" if id else "")),
-        status=status,
-        code=parsed.code,
-        type=parsed.type,
-        param=parsed.param,
-        request_id=id,
-        retry_after=wait if wait is not None else parsed.retry_after,
-        body=body[:max_bytes],
-        kind=kind,
-        rewrite=_as_format,
-    )
+    number = status if status >= 400 else None
+    error = _error_of_text(f"the body could not be read: {failure}", number) if failure else read_error(body, number)
+    return _exception(_class_of(status, error.kind), error, status, headers, id=id, mask=mask, now=now, body=body[:max_bytes])
 
 
 def with_request_id(error: ir.Error) -> ir.Error:
@@ -190,21 +148,46 @@ def error_in_answer(
     """Return the exception for an error instead of the first event of a stream, or for an error in an answer."""
     error = with_request_id(error)
     detail = {"message": error.message, "type": error.type, "param": error.param, "code": error.code}
+    body = mask.body(codec.dumps({"error": detail}))
+    return _exception(UnexpectedResponseError, error, status, headers, id=id, mask=mask, now=now, body=body)
+
+
+_Raised = TypeVar("_Raised", bound=APIStatusError)
+
+
+def _exception(
+    kind: type[_Raised],
+    error: ir.Error,
+    status: int,
+    headers: Mapping[str, str],
+    *,
+    id: str | None,
+    mask: Mask,
+    now: float,
+    body: bytes,
+) -> _Raised:
+    """Return the exception of class ``kind`` for a decoded error. ``body``: the bytes to keep, without secrets."""
     id = id or error.request_id
-    code = error.code or error.type or error.kind
+    code = error.code if isinstance(error.code, int) else _word(error.code)
+    label = (code if code != status else None) or _word(error.type) or ""  # some formats repeat the status as the code
     wait = retry_after(headers, now)
-    return UnexpectedResponseError(
-        mask.text(f"{status} {code}: {error.message}" + (f" (request id: {id})" if id else "")),
+    return kind(
+        mask.text(f"{status} {label}".rstrip() + f": {error.message}" + (f" (request id: {id})" if id else "")),
         status=status,
-        code=mask.value(error.code),
-        type=mask.value(error.type),
-        param=mask.value(error.param),
+        code=mask.value(code),
+        type=mask.value(_word(error.type)),
+        param=mask.value(_word(error.param)),
         request_id=id,
         retry_after=wait if wait is not None else error.retry_after,
-        body=mask.body(codec.dumps({"error": detail})),
+        body=body,
         kind=error.kind,
         rewrite=_as_format,
     )
+
+
+def _word(value: object) -> str | None:
+    """Return a non-empty string, truncated; some relays write ``<nil>`` for an empty one."""
+    return value[:_MAX_WORD_LENGTH] if isinstance(value, str) and value not in ("", "<nil>") else None
 
 
 def unexpected_body(problem: str, *, status: int, body: bytes, id: str | None, mask: Mask) -> UnexpectedResponseError:
@@ -253,7 +236,7 @@ def convert_status_error(
         return _from_message(error, default_message, format, 502)
     if value is None and error.body[:1] in (b"{", b"["):  # JSON that was truncated
         return _from_message(error, str(error), format, status)
-    parsed = read_error_details(error.body)
+    parsed = read_error(error.body, status)
     if _has_standard_message(outer):
         body = outer | {"error": outer["error"] | {"message": parsed.message}}
         source = next(name for name in formats.FORMATS if formats.load(name).error_family == parsed.family)

@@ -271,7 +271,7 @@ def _read_error(head: Head, call: Call, settings: CallSettings, deadline: CallDe
         mask=call.mask,
         now=head.received_at,
         max_bytes=max_kept,
-        read_error=read_error,
+        failure=read_error,
     )
     if head.status == 404 and "/v1/v1" in call.url:
         append_to_message(error, "; the URL has /v1 twice, expected a base_url without it")

@@ -62,7 +62,7 @@ FIELD_PATHS = FieldPaths(
         "Usage.reasoning": ("output_tokens_details/thinking_tokens",),
         "Usage.server_tools": ("server_tool_use",),
         **ERROR_PLACES,
-        "Error.code": ("error/details/error_code", "error/code"),
+        "Error.code": ("error/details/error_code", "error/code", "code"),
         "Model.created": ("created_at",),
         "Model.input_limit": ("max_input_tokens",),
         "Model.output_limit": ("max_tokens",),

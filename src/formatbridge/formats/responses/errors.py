@@ -103,7 +103,8 @@ def encode_failure(error: ir.Error, losses: Ledger) -> JsonObject:
         code = _CODES_BY_KIND.get(error.kind, "server_error")
         if error.code is not None:
             losses.changed(error, "code", code, severity="info")
-    error_type = error.type if classify(None, code=code, word=error.type) == error.kind else _TYPES[error.kind]
+    word = None if error.family == "status" else error.type  # a status name is no type of this format
+    error_type = word if classify(None, code=code, word=word) == error.kind else _TYPES[error.kind]
     note_type(error, error_type, losses, code=code)
     failure: JsonObject = {"code": code, "message": error.message}
     return failure | {key: value for key, value in (("param", error.param), ("type", error_type)) if value is not None}
@@ -113,7 +114,7 @@ def is_bare_cancellation(error: ir.Error) -> bool:
     """Return whether the status ``cancelled`` of a response expresses all of an error."""
     # A cancelled response has no error object. With more than its kind to report, it becomes a failed one, which has.
     is_bare = not (error.param or error.request_id or error.retry_after or error.extra)
-    is_default = error.type in (None, KIND_FIELDS["cancelled"].type) and all(
+    is_default = error.type in (None, "CANCELLED", KIND_FIELDS["cancelled"].type) and all(
         value in (None, "", "cancelled") for value in (error.message, error.code)
     )
     return error.kind == "cancelled" and is_bare and is_default

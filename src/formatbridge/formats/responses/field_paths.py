@@ -90,7 +90,6 @@ FIELD_PATHS = FieldPaths(
             for kind in ("text", "audio", "image")
         },
         **ERROR_PLACES,
-        "Error.code": (*ERROR_PLACES["Error.code"], "code"),
         "Error.type": (*ERROR_PLACES["Error.type"], "type"),
         "Error.param": (*ERROR_PLACES["Error.param"], "param"),
         "Model.display_name": ("name",),

@@ -169,12 +169,20 @@ def note_type(error: ir.Error, word: str | None, losses: Ledger, *, code: object
 
     The ``code`` and ``status`` of the target also identify the kind. Some formats have one type for two kinds.
     """
-    known = BY_TYPE.get(error.type) if isinstance(error.type, str) else None  # in a stream it may have any type
-    is_finer = error.type not in (None, "", word) and known != error.kind and KIND_FIELDS[error.kind].type != error.type
-    by_status = "word" if error.family == "status" else None  # in other families the HTTP status alone may identify the kind
+    is_finer = error.type not in (None, "", word) and not _restates(error.type, error.kind)
+    by_status = "type" if error.family == "status" else None  # in other families the HTTP status alone may identify the kind
     name = next((name for name in ("type", "code") if getattr(error, name) not in (None, "")), by_status)
     if is_finer or (name and classify(status, code=code, word=word) != error.kind):
         losses.weakened(error, name or "type", word, "diagnostic")
+
+
+def _restates(error_type: object, kind: ir.ErrorKind) -> bool:
+    """Return whether the kind of an error already implies its type or status name. In a stream a type may be any value."""
+    if not isinstance(error_type, str):
+        return False
+    status_name = error_type.upper()
+    kinds = (BY_TYPE.get(error_type), BY_TYPE.get(status_name))
+    return kind in kinds or error_type == KIND_FIELDS[kind].type or status_name == _LESS_SPECIFIC.get(kind)
 
 
 def encode_error_object(error: ir.Error, drop_unheld: DropUnheld, losses: Ledger) -> tuple[int, JsonObject]:
@@ -199,9 +207,8 @@ def encode_error_object(error: ir.Error, drop_unheld: DropUnheld, losses: Ledger
 
 ERROR_PLACES: Mapping[str, tuple[str, ...]] = {
     "Error.message": ("error/message", "message", "detail", "error"),
-    "Error.type": ("error/type",),
-    "Error.word": ("error/status", "error/code"),
-    "Error.code": ("error/code", "error/details/error_code"),
+    "Error.type": ("error/type", "error/status", "error/code"),
+    "Error.code": ("error/code", "error/details/error_code", "code"),
     "Error.param": ("error/param",),
     "Error.details": ("error/details",),
     "Error.status": ("error/code",),
@@ -235,8 +242,7 @@ def decode_error_body(body: JsonObject, *, status: int | None, otherwise: ir.Err
     """Decode an error body. ``otherwise``: the family to assume if the body does not show it."""
     detail = body.get("error")
     if not isinstance(detail, dict):
-        message, key = error_text(body)
-        error = ir.Error(kind=classify(status), message=message, status=status, extra=_outer(body, key))
+        error = _decode_bare(body, status)
     elif (family := error_family(body, detail, otherwise)) == "status":
         error = _decode_status(body, detail, status)
     else:
@@ -260,6 +266,17 @@ def _has_only_details(detail: JsonObject) -> bool:
     details = detail.get("details")
     is_listed = isinstance(details, list) and any(isinstance(item, dict) for item in details)
     return is_listed and detail.get("param") is None and not isinstance(detail.get("code"), str)
+
+
+def _decode_bare(body: JsonObject, status: int | None) -> ir.Error:
+    """Decode an error without an error object, as servers and web frameworks write it: a message, perhaps a code."""
+    message, key = error_text(body)
+    code = body.get("code")
+    error = ir.Error(kind=classify(status, code=code), message=message, status=status, extra=_outer(body, key))
+    if isinstance(code, str | int) and error.extra:
+        del error.extra["code"]
+        error.code = None if code == status else code
+    return error
 
 
 def _outer(body: JsonObject, key: str) -> JsonObject | None:
@@ -309,21 +326,17 @@ def _decode_status(body: JsonObject, detail: JsonObject, status: int | None) -> 
         family="status",
         status=status,
         code=code if isinstance(code, str) else None,
+        type=name if isinstance(name, str) else None,
         param=detail.get("param"),
         retry_after=retry_delay(details),
         extra=merge_extra(
             _outer(body, "error"),
             read_extra(detail, _STATUS, "error/"),
             {"error/code": code} if code != status and not isinstance(code, str | None) else None,
-            {"error/status": name} if name not in (None, "") and not _restates(name, kind) else None,
+            {"error/status": name} if name is not None and not isinstance(name, str) else None,
             {"error/details": details} if details else None,
         ),
     )
-
-
-def _restates(name: object, kind: ir.ErrorKind) -> bool:
-    """Return whether the kind of an error already implies a status name."""
-    return isinstance(name, str) and (BY_TYPE.get(name.upper()) == kind or _LESS_SPECIFIC.get(kind) == name.upper())
 
 
 def _text(message: object) -> str:
