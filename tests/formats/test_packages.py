@@ -52,6 +52,7 @@ DIFFERENCES: dict[str, dict[str, str]] = {
     "content": {
         "messages: a cache mark has one of two lifetimes, and content is a string if it is one text": "supported_ttl simplify_content",
         "responses: a cache mark of a message is on its last part; a result may be text only": "mark_last_part text_of",
+        "responses: parts of an answer have fields that parts of a request lack": "output_message output_refusal output_text",
         "generate_content: parts of a function response have fewer fields, and are not validated": "decode_response_part",
         "chat_completions: images and audio of a response are fields of the message": (
             "is_image is_audio is_samples AudioJoiner media_of_url"

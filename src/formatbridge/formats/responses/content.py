@@ -1,6 +1,7 @@
 """Content parts of Responses: input text, images and files, output text and refusals.
 
-``mark_last_part`` and ``text_of`` are here alone: a message may have a cache mark, and items of all types have deltas.
+``mark_last_part`` and ``text_of`` are here alone: a message may have a cache mark, and items of all types have deltas. So are the
+``output_`` functions: the parts of an answer have fields that those of a request do not have.
 """
 
 from __future__ import annotations
@@ -304,6 +305,21 @@ _DECODE_PART: dict[str, Callable[[JsonObject, str, str | None], ir.Part]] = {
     "input_file": _decode_file,
     "input_audio": _decode_audio,
 }
+
+
+def output_message(item_id: str, content: list[JsonObject], status: str = "completed") -> JsonObject:
+    """Return a message item of an answer. ``content``: its parts, as ``output_text`` and ``output_refusal`` return them."""
+    return {"id": item_id, "type": "message", "role": "assistant", "status": status, "content": content}
+
+
+def output_text(text: str, annotations: list[JsonObject], tokens: list[JsonObject]) -> JsonObject:
+    """Return a text part of an answer. ``tokens``: its log probabilities."""
+    return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": tokens}
+
+
+def output_refusal(text: str) -> JsonObject:
+    """Return a refusal part of an answer."""
+    return {"type": "refusal", "refusal": text}
 
 
 def text_of(part: ir.Part) -> str:

@@ -12,6 +12,7 @@ from operator import attrgetter
 from formatbridge import ir
 from formatbridge.formats.format import Context
 from formatbridge.formats.responses.citations import encode_citations, shift_citations
+from formatbridge.formats.responses.content import output_message, output_refusal, output_text
 from formatbridge.formats.responses.conversation import decode_item, end_assistant_message, item_type
 from formatbridge.formats.responses.errors import decode_failure, encode_failure, is_bare_cancellation, move_request_id
 from formatbridge.formats.responses.holds import drop_unheld_in_answer
@@ -325,11 +326,11 @@ class _OutputEncoder:
                 texts.append(part)
                 continue
             drop_unheld_in_answer(part, self._losses)
-            content.append({"type": "refusal", "refusal": part.text})
+            content.append(output_refusal(part.text))
         if texts:
             content.append(self._encode_texts(texts))
         item_id = parts[0].id or self._ids.generate("msg", len(self._items))
-        self._items.append(_message(item_id, content))
+        self._items.append(output_message(item_id, content))
 
     def _encode_texts(self, parts: list[ir.Text]) -> JsonObject:
         losses = self._losses
@@ -344,16 +345,7 @@ class _OutputEncoder:
         if self._logprobs:
             skipped, logprobs = self._logprobs.take(text)
             _drop_tokens(skipped, losses)
-        return {
-            "type": "output_text",
-            "text": text,
-            "annotations": annotations,
-            "logprobs": encode_tokens(logprobs, losses, needs_bytes=True) if logprobs else [],
-        }
-
-
-def _message(item_id: str, content: list[JsonObject]) -> JsonObject:
-    return {"id": item_id, "type": "message", "role": "assistant", "status": "completed", "content": content}
+        return output_text(text, annotations, encode_tokens(logprobs, losses, needs_bytes=True) if logprobs else [])
 
 
 def _results_in(parts: list[ir.Part]) -> dict[tuple[str, str], deque[int]]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from formatbridge import ir
 from formatbridge.formats.responses.citations import encode_citations
-from formatbridge.formats.responses.content import text_of
+from formatbridge.formats.responses.content import output_message, output_refusal, output_text, text_of
 from formatbridge.formats.responses.hosted_tools import encode_hosted
 from formatbridge.formats.responses.item_ids import ItemIds
 from formatbridge.formats.responses.reasoning import encode_reasoning_item
@@ -232,7 +232,7 @@ class Message:
         self._output_index = writer.open_item(self._item("in_progress"))
 
     def _item(self, status: str) -> JsonObject:
-        return {"id": self._id, "type": "message", "role": "assistant", "status": status, "content": self._finished_parts}
+        return output_message(self._id, self._finished_parts, status)
 
     def open(self, part: ir.Text | ir.Refusal, *, is_single: bool) -> Content:
         """Return the content part for a part. Consecutive texts share a content part, except a text with a reasoning token."""
@@ -243,7 +243,7 @@ class Message:
         position = {"item_id": self._id, "output_index": self._output_index, "content_index": len(self._finished_parts)}
         # Without this event, the SDK's accumulator fails at the first delta (Wei-Shaw/sub2api#4468, BerriAI/litellm#24445).
         self._writer.emit(
-            "response.content_part.added", {**position, "part": _refusal_part("") if is_refusal else _text_part("", [], [])}
+            "response.content_part.added", {**position, "part": output_refusal("") if is_refusal else output_text("", [], [])}
         )
         open_text = OpenText("response.refusal" if is_refusal else "response.output_text", position)
         self._content = Content(open_text, is_refusal=is_refusal, is_single=is_single)
@@ -268,28 +268,20 @@ class Message:
             return
         writer, position, text = self._writer, content.open_text.position, content.open_text.text()
         if content.is_refusal:
-            part = _refusal_part(text)
+            part = output_refusal(text)
             writer.emit("response.refusal.done", {**position, "refusal": text})
         else:
             # The spans count from the start of the response, which is known only now if texts before this one were open.
             citations = [citation for each in content.citations for citation in each]
             start = writer.length_before(content.open_text) if content.start is None else content.start
             annotations = encode_citations(citations, start, len(text), writer.losses)
-            part = _text_part(text, annotations, writer.logprobs_of(text))
+            part = output_text(text, annotations, writer.logprobs_of(text))
             for index, annotation in enumerate(annotations):
                 fields = {**position, "annotation_index": index, "annotation": annotation}
                 writer.emit("response.output_text.annotation.added", fields)
             writer.emit("response.output_text.done", {**position, "text": text, "logprobs": part["logprobs"]})
         writer.emit("response.content_part.done", {**position, "part": part})
         self._finished_parts.append(part)
-
-
-def _text_part(text: str, annotations: list[JsonObject], tokens: list[JsonObject]) -> JsonObject:
-    return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": tokens}
-
-
-def _refusal_part(text: str) -> JsonObject:
-    return {"type": "refusal", "refusal": text}
 
 
 class ReasoningItem:
