@@ -133,6 +133,7 @@ class _Adaptation:
         self._rules = format_of_server.dialect
         self._reasoning_fields = format.server_requests.reasoning_fields
         self._field = format.content_fields.get("request", "")
+        self._tools = format.item_identity.tools
         self._noted = Ledger(raw, format.field_paths)
         origins = Origins(raw, format.item_identity)
         self._patch = Patch(raw, format, origins)
@@ -193,7 +194,7 @@ class _Adaptation:
 
         Reasoning is left out: servers have different fields for it, and a message may have several texts of it. Tools have no order.
         """
-        keys = {self._field, "tools"}
+        keys = {self._field, self._tools}
         if all(body.get(key) is self._raw.get(key) for key in keys):
             return True
         try:
@@ -205,8 +206,8 @@ class _Adaptation:
         return self._comparable(expected) == self._comparable(actual)
 
     def _comparable(self, encoded: JsonObject) -> JsonObject:
-        tools = encoded.get("tools")
-        order = {"tools": sorted(tools, key=dumps)} if isinstance(tools, list) else {}
+        tools = encoded.get(self._tools)
+        order = {self._tools: sorted(tools, key=dumps)} if isinstance(tools, list) else {}
         return _without_fields(encoded, self._reasoning_fields) | order
 
     def _encoded_without_reasoning(self, request: ir.Request) -> JsonObject:
@@ -268,23 +269,37 @@ class _Adaptation:
         body: JsonObject = patch.apply(raw, _without_fields(self._common, settings), _without_fields(adapted, settings), "")
         patch.remove_moved()
         current = body
-        changes_tools = self._common.get("tools") != adapted.get("tools")
-        changes_tools = changes_tools or adapted.get("tool_choice") not in (None, self._common.get("tool_choice"))
+        choice = self._format.item_identity.tool_choice
+        changes_tools = self._common.get(self._tools) != adapted.get(self._tools)
+        changes_tools = changes_tools or adapted.get(choice) not in (None, self._common.get(choice))
         is_of_other_list = any(  # a choice of a function, next to tools
-            raw.get(key) and not raw.get(tools) and adapted.get("tools") for key, tools in self._format.only_with_tools.items()
+            raw.get(key) and not raw.get(tools) and adapted.get(self._tools) for key, tools in self._format.only_with_tools.items()
         )
         if changes_tools or (rules is not None and (is_of_other_list or not rules.accepts_legacy_functions)):
             current = requests.without_legacy_functions(body, adapted)
         if current is not body:
             patch.note_changes(raw, current, (raw.keys() | current.keys()) - {field})
             body = current | {
-                key: patch.replace(f"/{key}", adapted[key]) for key in (field, "tools") if key in current.keys() & adapted.keys()
+                key: patch.replace(f"/{key}", adapted[key])
+                for key in (field, self._tools)
+                if key in current.keys() & adapted.keys()
             }
         elif self._replaces_conversation:
-            body = body | {key: patch.replace(f"/{key}", adapted[key]) for key in (field, "tools") if key in adapted}
-        elif _replaces_conversation(self.request, rules, self._common, self._for_server) or self._has_moved_instructions():
+            body = body | {key: patch.replace(f"/{key}", adapted[key]) for key in (field, self._tools) if key in adapted}
+        elif self._adds_tools() or self._has_moved_instructions():
             body = body | {field: patch.replace(f"/{field}", adapted[field])}
         return _with_moved_values(body, raw, self.request, self._format, (self._common, self._for_server), patch, self._options)
+
+    def _adds_tools(self) -> bool:
+        """Return whether the conversation adds tools or changes the effort in a form that the server does not read.
+
+        The encoder moves tools before the first turn for any server, so that ``_common`` does not have them in the conversation either.
+        """
+        if self._rules is None or not any(message.tools or message.effort for message in self.request.messages):
+            return False
+        return changes_configuration(self.request, self._rules) or self._common.get(self._tools) != self._for_server.get(
+            self._tools
+        )
 
     def _has_moved_instructions(self) -> bool:
         """Return whether the encoder moves all instructions out of the conversation for any server, and this one requires it."""
@@ -421,16 +436,6 @@ def _without_history(format: FormatSpec) -> FormatSpec:
 
 def _without_fields(body: JsonObject, fields: frozenset[str]) -> JsonObject:
     return {key: value for key, value in body.items() if key not in fields}
-
-
-def _replaces_conversation(request: ir.Request, rules: DialectRules | None, common: JsonObject, for_server: JsonObject) -> bool:
-    """Return whether a conversation that adds tools or changes the effort is replaced as a whole.
-
-    The encoder moves tools before the first turn for any server, so that ``common`` does not have them in the conversation either.
-    """
-    if rules is None or not any(message.tools or message.effort for message in request.messages):
-        return False
-    return changes_configuration(request, rules) or common.get("tools") != for_server.get("tools")
 
 
 def _with_moved_values(

@@ -106,8 +106,12 @@ class ItemIdentity:
     """Types that an item may leave out."""
     type_variant: re.Pattern[str] | None = None
     """The end of a type that an encoder may write in another variant, such as a date; None: types have no variants."""
+    tools: str = "tools"
+    """The field of a request with its tools, which the encoder writes."""
     tool_lists: frozenset[str] = frozenset({"tools"})
-    """The fields of a request with a list of tools."""
+    """The fields of a request with a list of tools, with those that only callers write."""
+    tool_choice: str = "tool_choice"
+    """The field of a request with its tool choice."""
     tool_names: tuple[str, ...] = ("name",)
     """Where a tool has its name, as keys joined by slashes."""
 
@@ -230,7 +234,7 @@ class DetectionRule:
     """The strength of the evidence, from 1 (weak) to 40."""
     path: str
     """Keys joined by slashes, ``*`` for any member of an array, ``0`` for the first."""
-    values: tuple[Any, ...] = ()
+    values: tuple[str | int, ...] = ()
     """The values that match; empty: any value but null."""
     shape: type = object
     """The type that a value must have, for keys with another meaning in other formats."""

@@ -72,7 +72,7 @@ GENERATE_CONTENT = FormatSpec(
     settings=SETTINGS,
     tool_rules=_TOOL_RULES,
     # ``function`` is the older role of results.
-    item_identity=ItemIdentity(content="parts", default_role="user", same_roles={"function": "user"}),
+    item_identity=ItemIdentity(content="parts", default_role="user", same_roles={"function": "user"}, tool_choice="toolConfig"),
     server_requests=SERVER_REQUESTS,
     smallest_budget=1,
     url_fields=frozenset({"model", "stream"}),

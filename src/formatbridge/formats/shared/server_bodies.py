@@ -20,8 +20,9 @@ def rename_for_server(body: JsonObject, request: ir.Request, spec: FormatSpec, l
     assert rules is not None
     renamed = {rules.names.get(key, key): value for key, value in body.items() if not rules.omits(key, value)}
     renamed = spec.server_requests.adapt_encoded(renamed, request, rules, losses)
-    if renamed.get("tool_choice") == "required" and rules.required_word is not None:
-        renamed["tool_choice"] = rules.required_word
+    tool_choice = spec.item_identity.tool_choice
+    if renamed.get(tool_choice) == "required" and rules.required_word is not None:
+        renamed[tool_choice] = rules.required_word
     if len(renamed) < len(body):
         losses.withdraw(renamed)
     return renamed
@@ -58,7 +59,7 @@ def drop_unread_fields(body: JsonObject, before: JsonObject, request: ir.Request
     unread -= spec.server_requests.reasoning_fields - body.keys()  # another field has their value
     result = {key: value for key, value in body.items() if key not in unread} if unread else body
     for field in sorted(unread):
-        if field == "tool_choice" and _is_expressed_by_tools(request.tool_choice):
+        if field == spec.item_identity.tool_choice and _is_expressed_by_tools(request.tool_choice):
             continue  # without the other tools, the request has the same effect
         severity = _severity_of_field(names[field], before[field], request, spec)
         if severity is not None:
