@@ -11,7 +11,7 @@ from formatbridge.jsontext.types import JsonObject
 DETECTION: tuple[DetectionRule, ...] = (
     DetectionRule("request", 8, "messages", shape=list),
     DetectionRule("request", 1, "max_tokens"),
-    DetectionRule("request", 5, "max_tokens", (0,)),  # fills the cache; OpenAI requires at least 1
+    DetectionRule("request", 5, "max_tokens", (0,)),  # "Set to `0` to populate the prompt cache" (official SDK); OpenAI: at least 1
     DetectionRule("request", 6, "messages/*/output_config", shape=dict),
     DetectionRule("request", 6, "system"),
     DetectionRule("request", 2, "top_k"),
