@@ -27,6 +27,7 @@ from formatbridge.formats.responses.settings import ENCRYPTED_CONTENT, SETTINGS
 from formatbridge.formats.responses.stream_decoder import StreamDecoder
 from formatbridge.formats.responses.stream_encoder import StreamEncoder
 from formatbridge.formats.responses.stream_fold import fold_stream, response_path, unfold_stream
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.streaming.sse import encode_event
 
 _TELEMETRY = TelemetryFacts(
@@ -57,13 +58,18 @@ _TOOL_RULES = ToolRules(
 )
 
 
+def _message_of_text(text: str) -> JsonObject:
+    """Return the item for an input that is one text."""
+    return {"role": "user", "content": text}
+
+
 # Source: OpenAI, "Conversation state".
 _STORED_ANSWERS = StoredAnswers(
     previous_field="previous_response_id",
     reference_type="item_reference",
     flag="store",
     statuses=("status", frozenset({"completed", "incomplete"})),
-    item_of_text=lambda text: {"role": "user", "content": text},
+    item_of_text=_message_of_text,
     codes=("previous_response_not_found", "item_not_found"),
 )
 
