@@ -6,6 +6,7 @@ servers. Reasoning and images in responses are in no official type, but they are
 Only this package has ``stream_reasoning``, because only in this format reasoning comes in three fields that repeat one another.
 Only this package has no ``counts``, because the vendor's server counts tokens in the format of Responses only.
 ``reasoning_control`` is here alone, because its servers have different fields for the settings of reasoning.
+This package and ``generate_content`` have ``signatures``, because Google signs texts, calls and images, and not only reasoning.
 """
 
 from __future__ import annotations

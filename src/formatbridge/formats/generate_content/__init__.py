@@ -4,7 +4,8 @@ Sources: the relay's specification, "POST /v1beta/models/{model}:generateContent
 The JSON is proto3 JSON. Keys are in camelCase or snake_case, enumeration values are names in any case or numbers, and bytes are base64.
 
 Only this package has ``stream_calls``, because only this format streams function calls as values at JSON paths, and ``encode_context``,
-because only here a result needs the name of its call.
+because only here a result needs the name of its call. This package and ``chat_completions`` have ``signatures``, because Google signs
+texts, calls and images, and not only reasoning.
 """
 
 from __future__ import annotations

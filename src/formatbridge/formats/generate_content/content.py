@@ -14,14 +14,8 @@ from formatbridge import ir
 from formatbridge.formats.generate_content.encode_context import EncodeContext
 from formatbridge.formats.generate_content.holds import drop_unheld, drop_unheld_in_answer
 from formatbridge.formats.generate_content.hosted_tools import decode_hosted, encode_hosted
-from formatbridge.formats.generate_content.reasoning import (
-    decode_reasoning,
-    decode_signature,
-    encode_reasoning,
-    encode_signature,
-    enum_name,
-    signs_earlier_reasoning,
-)
+from formatbridge.formats.generate_content.reasoning import decode_reasoning, encode_reasoning, enum_name
+from formatbridge.formats.generate_content.signatures import decode_signature, encode_signature, signs_earlier_reasoning
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.media import guess_mime, media_kind, sniff_mime
 from formatbridge.formats.shared.parts import IMAGE_TYPES, encode_mime, encode_opaque, is_read_image, known_mime

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from formatbridge.formats.generate_content.reasoning import belongs_to_earlier_reasoning, decode_signature
+from formatbridge.formats.generate_content.signatures import belongs_to_earlier_reasoning, decode_signature
 from formatbridge.formats.generate_content.stream_calls import PartialCalls
 from formatbridge.formats.shared.choices import assign_numbers_if_repeated
 from formatbridge.formats.shared.fold import ConflictError, Fold, Table
