@@ -56,7 +56,9 @@ def test_a_function_with_a_name_that_openai_rejects_gets_the_fields_that_the_ser
     converted = fb.convert_request(body, source="chat_completions", target=fb.Target("chat_completions", dialect="mistral"))
 
     assert [tool["function"]["name"] for tool in converted.body["tools"]] == ["a.b", "now"]
-    assert [addition.path for addition in converted.additions] == ["/tools/0/function/parameters", "/tools/1/function/parameters"]
+    assert [(addition.path, addition.why) for addition in converted.additions] == [
+        (f"/tools/{index}/function/parameters", "Mistral requires it in each function") for index in range(2)
+    ]
 
 
 def test_an_effort_stays_next_to_a_forced_call() -> None:
