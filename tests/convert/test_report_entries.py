@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import formatbridge as fb
-from tests.support.same_format import USER, convert_chat
+from tests.support.same_format import USER
 
 
 def _chat(server: str) -> fb.Target:
@@ -19,79 +19,7 @@ def _losses(converted: fb.Converted) -> list[tuple[str, str, Any]]:
     return [(loss.path, loss.code, loss.after) for loss in converted.losses]
 
 
-# Reasoning.
-
-
-def test_a_budget_is_reported_with_the_effort_that_is_sent() -> None:
-    """Mistral has no effort ``medium``, the nearest one to the budget. The user reads what the model gets: ``high``."""
-    thinking = {"thinking": {"type": "enabled", "budget_tokens": 4000}}
-    config = {"thinkingConfig": {"thinkingBudget": 4000}}
-    gemini = {"contents": [{"role": "user", "parts": [{"text": "hi"}]}], "generationConfig": config}
-
-    cases: list[tuple[fb.Format, dict[str, Any], str]] = [
-        ("chat_completions", {"messages": [USER], **thinking}, "/thinking/budget_tokens"),
-        ("messages", {"messages": [USER], "max_tokens": 9000, **thinking}, "/thinking/budget_tokens"),
-        ("generate_content", gemini, "/generationConfig/thinkingConfig/thinkingBudget"),
-    ]
-    for source, body, path in cases:
-        converted = fb.convert_request(body, source=source, target=_chat("mistral"), model="m")
-
-        assert converted.body["reasoning_effort"] == "high"
-        assert _losses(converted) == [(path, "unsupported_by_server", "high")]
-
-
-def test_reasoning_that_a_server_cannot_turn_off_is_only_dropped() -> None:
-    """The report must not have the effort ``none``, because the body has no effort."""
-    body = {"model": "m", "max_tokens": 9000, "messages": [USER], "thinking": {"type": "between_tools"}}
-
-    converted = fb.convert_request(body, source="messages", target=_chat("perplexity"))
-
-    assert "reasoning_effort" not in converted.body
-    assert _losses(converted) == [("/thinking/type", "unsupported_by_server", None)]
-
-
-# Values of the caller, and additions.
-
-
-@pytest.mark.parametrize("server", ["openrouter", "qwen"])
-def test_a_cache_mark_of_the_caller_is_no_addition(server: str) -> None:
-    """An agent marks its prompt in each request. The user looks for values that the library has chosen, and this is none."""
-    text = {"type": "text", "text": "hi", "cache_control": {"type": "ephemeral"}}
-    body = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": [text]}]}
-
-    converted = fb.convert_request(body, source="messages", target=_chat(server))
-
-    assert converted.body["messages"][0]["content"] == [text]
-    assert not converted.losses
-    assert not converted.additions
-
-
-def test_an_id_that_the_source_does_not_have_is_only_an_addition() -> None:
-    """A history from the time before tools has no ids. The user must not read that a name of it is not allowed."""
-    legacy = {
-        "functions": [{"name": "f", "parameters": {"type": "object", "properties": {}}}],
-        "messages": [
-            USER,
-            {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}},
-            {"role": "function", "name": "f", "content": "ok"},
-        ],
-    }
-    gemini = {
-        "tools": [{"functionDeclarations": [{"name": "f", "parameters": {"type": "OBJECT", "properties": {}}}]}],
-        "contents": [
-            {"role": "user", "parts": [{"text": "hi"}]},
-            {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]},
-            {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"output": "ok"}}}]},
-        ],
-    }
-    sources: list[tuple[fb.Format, dict[str, Any]]] = [("chat_completions", legacy), ("generate_content", gemini)]
-
-    for source, body in sources:
-        converted = fb.convert_request(body, source=source, target=_chat("mistral"), model="m")
-
-        added = [addition.path for addition in converted.additions if addition.path.startswith("/messages")]
-        assert not converted.losses
-        assert added == ["/messages/1/tool_calls/0/id", "/messages/2/tool_call_id"]
+# Additions.
 
 
 def test_the_text_before_the_images_of_a_tool_is_an_addition() -> None:
@@ -198,25 +126,6 @@ def test_a_default_that_a_server_of_messages_does_not_read_is_no_loss(settings: 
     assert not converted.losses
 
 
-def test_text_is_the_default_modality_of_gemini_too() -> None:
-    """A client of Gemini that asks for text only can use every server."""
-    config = {"responseModalities": ["TEXT"]}
-    body = {"contents": [{"role": "user", "parts": [{"text": "hi"}]}], "generationConfig": config}
-
-    assert not fb.convert_request(body, source="generate_content", target=_chat("groq"), model="m").losses
-
-
-def test_state_on_a_server_that_another_one_does_not_have_is_impossible() -> None:
-    """Without the earlier turns the model answers another question, as in every other conversion of this field."""
-    body = {"model": "m", "input": "And in Italy?", "previous_response_id": "resp_1"}
-
-    converted = fb.convert_request(body, source="responses", target=fb.Target("responses", dialect="ollama"))
-
-    assert [(loss.path, loss.code, loss.severity) for loss in converted.losses] == [
-        ("/previous_response_id", "rejected_by_server", "impossible")
-    ]
-
-
 # Reasons.
 
 
@@ -239,22 +148,6 @@ def test_a_model_that_does_not_reason_is_the_reason_also_next_to_a_forced_call()
     converted = fb.convert_request(body, source="chat_completions", target=target)
 
     assert _losses(converted) == [("/reasoning_effort", "no_reasoning", None)]
-
-
-def test_a_flag_that_vertex_rejects_is_rejected_by_vertex() -> None:
-    """The Gemini API requires the flag, so the user must read which server does not have it."""
-    body = {
-        "contents": [{"role": "user", "parts": [{"text": "hi"}]}],
-        "tools": [{"googleSearch": {}}, {"functionDeclarations": [{"name": "f"}]}],
-        "toolConfig": {"includeServerSideToolInvocations": True},
-    }
-
-    converted = fb.convert_request(
-        body, source="generate_content", target=fb.Target("generate_content", dialect="vertex"), model="m"
-    )
-
-    assert "toolConfig" not in converted.body
-    assert _losses(converted) == [("/toolConfig/includeServerSideToolInvocations", "rejected_by_server", None)]
 
 
 def test_a_prefill_is_reported_as_a_complete_turn() -> None:
@@ -307,19 +200,6 @@ def test_the_choice_of_a_tool_is_lost_without_the_setting_next_to_it(name: str |
 
 
 _TOKENS = [{"type": "reasoning.encrypted", "data": "enc"}, {"type": "reasoning.text", "text": "", "signature": "sig"}]
-
-
-def test_lost_tokens_of_a_conversation_that_is_replaced_have_pointers_of_the_caller() -> None:
-    """A call in the old field makes the library write the whole conversation anew, with other details."""
-    message = {"role": "assistant", "content": "a", "reasoning_details": _TOKENS, "function_call": {"name": "f", "arguments": "{}"}}
-    result = {"role": "function", "name": "f", "content": "ok"}
-
-    converted = convert_chat({"messages": [USER, message, result]}, "mistral")
-
-    assert [(loss.path, loss.before) for loss in converted.losses] == [
-        ("/messages/1/reasoning_details/0/data", "enc"),
-        ("/messages/1/reasoning_details/1/signature", "sig"),
-    ]
 
 
 def test_lost_tokens_of_another_format_have_pointers_of_the_caller() -> None:
