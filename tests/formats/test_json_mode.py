@@ -56,20 +56,3 @@ def test_a_schema_needs_no_instruction() -> None:
     )
 
     assert [each["content"] for each in converted.body["messages"]] == ["Name a fruit."]
-
-
-def test_a_schema_that_a_server_replaces_by_json_mode_gets_an_instruction_in_the_same_format() -> None:
-    """DeepSeek has no schemas. All other fields of the messages stay as the caller wrote them."""
-    schema = {"name": "fruit", "schema": {"type": "object", "properties": {}}}
-    body = {
-        "model": "m",
-        "messages": [{"role": "system", "content": "Be brief.", "own": 1}, {"role": "user", "content": "Name a fruit.", "own": 2}],
-        "response_format": {"type": "json_schema", "json_schema": schema},
-    }
-
-    converted = fb.convert_request(body, source="chat_completions", target=fb.Target("chat_completions", dialect="deepseek"))
-
-    system, user = body["messages"]
-    instruction = {"role": "system", "content": INSTRUCTION}
-    assert converted.body["messages"] == [system, instruction, user]
-    assert [(each.path, each.value) for each in converted.additions] == [("/messages/1", instruction)]

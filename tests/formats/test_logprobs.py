@@ -190,18 +190,3 @@ def test_logprobs_are_reported_wherever_their_text_is(item: int, text: int) -> N
 
     result = [(loss.path, loss.kind) for loss in converted.losses if "logprobs" in loss.path or loss.path == "/output"]
     assert result == [(f"/output/{item}/content/{text}/logprobs", "dropped")]
-
-
-@pytest.mark.parametrize("source", SOURCES)
-def test_no_log_probabilities_are_a_count_of_zero_for_a_server_with_a_count(source: fb.Format) -> None:
-    """Together rejects a flag, in converted requests and in requests of the same format."""
-    bodies: dict[fb.Format, dict[str, Any]] = {
-        "chat_completions": {"messages": [{"role": "user", "content": "x"}], "logprobs": False},
-        "generate_content": {"contents": [{"parts": [{"text": "x"}]}], "generationConfig": {"responseLogprobs": False}},
-    }
-
-    converted = fb.convert_request(
-        bodies[source], source=source, target=fb.Target("chat_completions", dialect="together"), model="m"
-    )
-
-    assert (converted.body["logprobs"], [*converted.losses]) == (0, [])

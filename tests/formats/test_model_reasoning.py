@@ -179,18 +179,6 @@ def test_an_effort_stays_an_effort_in_a_format_without_budgets(target: fb.Format
     assert converted.losses == ()
 
 
-def test_a_dialect_with_a_flag_and_a_budget_gets_the_budget() -> None:
-    """Qwen on Model Studio has ``enable_thinking`` and ``thinking_budget`` instead of an effort."""
-    target = fb.Target("chat_completions", dialect="qwen", model=fb.ModelFacts(reasoning="budget", output_limit=32_768))
-
-    converted = fb.convert_request(
-        {"model": "m", "input": "Hi", "reasoning": {"effort": "medium"}}, source="responses", target=target
-    )
-
-    assert converted.body["enable_thinking"] is True
-    assert converted.body["thinking_budget"] == 8192
-
-
 def test_a_model_that_reasons_by_level_gets_no_budget() -> None:
     """Gemini 3 reads a level; a budget of -1, which leaves the amount to the model, is for Gemini 2.5."""
     converted = fb.convert_request(

@@ -122,15 +122,6 @@ def test_metadata_is_sent_to_chat_completions_with_stored_responses_only(
     assert [each.path for each in converted.additions] == ([] if store.get("store") is not None else ["/store"])
 
 
-def test_metadata_stays_where_the_server_does_not_read_store() -> None:
-    """The servers of Mistral accept metadata and reject ``store``."""
-    body = {"model": "m", "input": "q", "metadata": {"a": "b"}}
-
-    converted = fb.convert_request(body, source="responses", target=fb.Target("chat_completions", dialect="mistral"))
-
-    assert (converted.body["metadata"], "store" in converted.body) == ({"a": "b"}, False)
-
-
 # One call at a time.
 
 
