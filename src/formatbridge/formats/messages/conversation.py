@@ -209,13 +209,15 @@ class TurnEncoder:
     """Encodes a conversation as turns in the order that the server accepts.
 
     ``keeps_system_messages``: the target accepts mid-conversation system messages. ``server_tools``: the result of ``server_tools_of`` for
-    the tools of the request. ``has_thinking``: the request turns thinking on.
+    the tools of the request. ``has_thinking``: the request turns thinking on. ``continues_answers``: the server of the caller's format
+    continues a final answer, too.
 
     Results besides ``turns``: ``moved_to_system`` has the blocks of instructions that have no valid position among the turns.
     ``mcp_servers`` has the MCP servers whose toolsets the system messages add.
     """
 
     __slots__ = (
+        "_continues_answers",
         "_first_assistant",
         "_generated_ids",
         "_has_thinking",
@@ -233,7 +235,9 @@ class TurnEncoder:
         "turns",
     )  # fmt: skip
 
-    def __init__(self, losses: Ledger, keeps_system_messages: bool, server_tools: set[str], has_thinking: bool) -> None:
+    def __init__(
+        self, losses: Ledger, keeps_system_messages: bool, server_tools: set[str], has_thinking: bool, continues_answers: bool
+    ) -> None:
         self.turns: list[JsonObject] = []
         self.moved_to_system: list[JsonObject] = []
         self.mcp_servers: list[JsonObject] = []
@@ -241,6 +245,7 @@ class TurnEncoder:
         self._keeps_system_messages = keeps_system_messages
         self._server_tools = server_tools
         self._has_thinking = has_thinking
+        self._continues_answers = continues_answers
         self._parsed = NOTHING_PARSED
         self._result_counts: list[int] = []  # the number of tool_result blocks of each turn
         self._unanswered: dict[str, list[tuple[int, ir.ToolCall]]] = {}  # by id, calls without a result and the index of their turn
@@ -318,7 +323,7 @@ class TurnEncoder:
     def _trim_prefill(self, block: JsonObject, message: ir.Message) -> None:
         """Remove white space from the end of a prefill, which the server rejects there.
 
-        The changed texts are noted. A prefill without a changed text is noted as a whole.
+        The changed texts are noted. Without a changed text, an answer that no server of the caller's format continues is noted as a whole.
         """
         text = block["text"].rstrip()
         is_changed = text != block["text"]
@@ -335,7 +340,7 @@ class TurnEncoder:
                 is_noted = True
             if kept:
                 break
-        if not is_noted:
+        if not is_noted and (is_changed or not self._continues_answers):
             self._losses.changed(message, "", text, "prefill")
 
     def _note_generated_ids(self) -> None:

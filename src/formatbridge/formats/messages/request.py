@@ -130,7 +130,7 @@ def _encode_conversation(request: ir.Request, losses: Ledger, options: Options) 
     keeps_system_messages = options.mid_system == "native"
     server_tools = server_tools_of(request.tools, losses) if adds_tools(request) else set()
     has_thinking = request.reasoning is not None and not is_reasoning_off(request.reasoning)
-    encoder = TurnEncoder(losses, keeps_system_messages, server_tools, has_thinking)
+    encoder = TurnEncoder(losses, keeps_system_messages, server_tools, has_thinking, continues_answers=request.format == "messages")
     turns = encoder.encode(messages[leading:] if leading else messages)
     system += encoder.moved_to_system
     if request.output_format:
