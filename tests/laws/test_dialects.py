@@ -85,6 +85,7 @@ _RENAMED = RESTATING | {
 
 _DEFAULTS: Mapping[str, tuple[Any, ...]] = {
     "/service_tier": ("auto", "default", "standard_only"),
+    "/serviceTier": ("standard",),
     "/speed": ("standard",),
     "/truncation": ("disabled",),
     "/text/verbosity": ("medium",),

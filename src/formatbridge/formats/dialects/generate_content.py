@@ -45,7 +45,7 @@ GENERATE_CONTENT: Mapping[str, DialectRules] = {
         accepts_labels=True,
         accepts_call_ids=False,
         accepts_whole_count_requests=False,
-        rejects=frozenset({"store"}),
+        rejects=frozenset({"serviceTier", "store"}),
         rejects_nested=frozenset(
             {"generationConfig/enableEnhancedCivicAnswers", "tools/*/mcpServers", "toolConfig/includeServerSideToolInvocations"}
         ),
@@ -59,6 +59,8 @@ GENERATE_CONTENT: Mapping[str, DialectRules] = {
                 "vercel/ai#15664, pydantic/pydantic-ai#5081": "accepts_call_ids",
                 "cloud.google.com/vertex-ai/generative-ai/docs/multimodal/image-understanding": "image_types",
                 f"{_SDK}, functions with the ending _to_vertex": "rejects rejects_nested server_tools accepts_whole_count_requests",
+                # The header ``X-Vertex-AI-LLM-Shared-Request-Type`` has the tier.
+                "googleapis/python-genai#2847, googleapis/python-genai#2433": "rejects.serviceTier",
                 "vercel/ai#14655, pydantic/pydantic-ai#6771": "rejects_nested.toolConfig/includeServerSideToolInvocations",
             }
         ),

@@ -86,6 +86,15 @@ def _check_labels(body: JsonObject, _facts: Facts) -> Failure | None:
     return None
 
 
+def _check_tier(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject the words of the Gemini API for a tier. The server reads a tier from a header only, and ignores other words."""
+    tier = body.get("serviceTier", body.get("service_tier"))
+    if tier is None or str(tier).startswith("SERVICE_TIER_"):
+        return None
+    kind = "type.googleapis.com/google.cloud.aiplatform.v1beta1.ServiceTier"
+    return checks.google_error("", f"Invalid value at 'service_tier' ({kind}), \"{tier}\"")
+
+
 BEDROCK = (
     checks.no_system_turns("BerriAI/litellm#33807", "role 'system' is not supported on this model"),
     _refused_fields(f"{_AVAILABILITY}, anthropics/claude-cookbooks#311", *_ANTHROPICS_FIELDS),
@@ -115,6 +124,12 @@ VERTEX = (
 """The rules of Vertex AI for messages."""
 
 VERTEX_GEMINI = (
+    Rule(
+        "service_tier",
+        "a `serviceTier` with a word of the Gemini API",
+        "googleapis/python-genai#2847, googleapis/python-genai#2433",
+        _check_tier,
+    ),
     Rule("call_id", "an `id` of a call or of a result", "vercel/ai#15664, pydantic/pydantic-ai#5081", _check_call_ids),
     Rule(
         "label",
