@@ -439,6 +439,18 @@ def no_system_turns(source: str, message: str) -> Rule:
     return Rule("system_turn", "a message with the role `system`", source, check)
 
 
+def functions_of_caller(source: str, message: str) -> Rule:
+    """Return a rule for servers of messages that have none of the tools which Anthropic defines."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        for index, tool in enumerate(body.get("tools") or ()):
+            if not tool.get("name") or not isinstance(tool.get("input_schema"), dict):
+                return anthropic_error(f"tools.{index}", message)
+        return None
+
+    return Rule("tool_type", "a tool without a name and an `input_schema`", source, check)
+
+
 def of_types(*types: str) -> Callable[[JsonObject], bool]:
     """Return a function for whether a block has one of some types."""
     return lambda block: block.get("type") in types

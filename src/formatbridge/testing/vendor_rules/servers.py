@@ -413,6 +413,10 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
         ),
         "messages": (
             checks.no_system_turns("codexu/note-gen#918", "invalid message role: system (2013)"),
+            checks.functions_of_caller(
+                "ding113/claude-code-hub#1262, MiniMax-AI/MiniMax-M3#23",
+                "invalid params, function name or parameters is empty (2013)",
+            ),
             Rule("output_format", "`output_config.format`", "decolua/9router#817", checks.check_output_format),
             checks.in_range("HKUDS/Vibe-Trading#33", "temperature", 0.01, 1, checks.anthropic_error),
             checks.block_rule(_MINIMAX_GUIDE, "a document", "content type is not supported", checks.of_types("document")),
