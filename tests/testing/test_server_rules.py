@@ -108,6 +108,7 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("xai", "chat_completions", "live_search", {"search_parameters": {"mode": "auto"}}),
     ("xai", "chat_completions", "tool_type", {"tools": [{"type": "live_search"}]}),
     ("xai", "responses", "effort", _EFFORT_OF_XAI),
+    ("zhipu", "messages", "system_turn", {"max_tokens": 9, "messages": [_USER, _ANSWER, _SYSTEM, _USER]}),
     ("xai", "responses", "tool_choice", {"tool_choice": {"type": "web_search"}}),
     (
         "xai",
@@ -172,6 +173,7 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("xai", "chat_completions", "live_search", _TOOLS),
     ("xai", "chat_completions", "tool_type", _TOOLS),
     ("xai", "responses", "effort", {"input": "hi", "reasoning": {"effort": "none"}}),
+    ("zhipu", "messages", "system_turn", {"max_tokens": 9, "system": "Be brief.", "messages": [_USER]}),
 ]
 
 

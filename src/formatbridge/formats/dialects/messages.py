@@ -145,6 +145,10 @@ MESSAGES: Mapping[str, DialectRules] = {
             }
         ),
     ),
-    "zhipu": DialectRules(server="Zhipu"),
+    "zhipu": DialectRules(
+        server="Zhipu",
+        accepts_later_instructions=False,
+        sources=sources_of_fields({"zai-org/GLM-5#74, diegosouzapw/OmniRoute#1447": "accepts_later_instructions"}),
+    ),
 }
 """Name of a dialect to its rules."""

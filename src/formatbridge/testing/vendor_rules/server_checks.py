@@ -51,6 +51,11 @@ def anthropic_error(param: str, message: str) -> Failure:
     return Failure(400, message, body={"type": "error", "error": error})
 
 
+def zhipu_error(param: str, message: str) -> Failure:
+    """Return an error of Zhipu's server of messages."""
+    return Failure(422, message, body={"detail": [{"type": "literal_error", "loc": ["body", *param.split(".")], "msg": message}]})
+
+
 def google_error(_param: str, message: str) -> Failure:
     return Failure(400, message, body={"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}})
 
@@ -427,13 +432,13 @@ def block_rule(source: str, about: str, message: str, is_refused: Callable[[Json
     return Rule("block", about, source, check)
 
 
-def no_system_turns(source: str, message: str) -> Rule:
+def no_system_turns(source: str, message: str, words: Words = anthropic_error) -> Rule:
     """Return a rule for servers of messages that accept instructions in ``system`` only."""
 
     def check(body: JsonObject, _facts: Facts) -> Failure | None:
         for index, each in enumerate(body["messages"]):
             if each.get("role") == "system":
-                return anthropic_error(f"messages.{index}.role", message)
+                return words(f"messages.{index}.role", message)
         return None
 
     return Rule("system_turn", "a message with the role `system`", source, check)

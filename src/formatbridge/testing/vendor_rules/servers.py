@@ -368,7 +368,11 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             ),
             checks.no_keys("java.agentscope.io/v2/en/integration/model/glm", "name", roles=("system", "user", "assistant", "tool")),
         ),
-        "messages": (),
+        "messages": (
+            checks.no_system_turns(
+                "zai-org/GLM-5#74, diegosouzapw/OmniRoute#1447", "Input should be 'user' or 'assistant'", words=checks.zhipu_error
+            ),
+        ),
     },
     "qwen": {
         _CHAT: (
