@@ -35,6 +35,11 @@ def _input_image(kind: str) -> dict[str, Any]:
     return {"input": [{"role": "user", "content": [part]}]}
 
 
+def _input_file() -> dict[str, Any]:
+    part = {"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBERi0="}
+    return {"input": [{"role": "user", "content": [part]}]}
+
+
 def _tool(type: str, **fields: Any) -> dict[str, Any]:
     return {"max_tokens": 9, "tools": [{"type": type, "name": type.rpartition("_")[0], **fields}]}
 
@@ -104,6 +109,7 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("vertex", "messages", "field", _SKILLS),
     ("vertex", "messages", "tool_type", _tool("code_execution_20260521")),
     ("vertex", "messages", "tool_type", _tool("web_search_20260318")),
+    ("vllm", "responses", "part_type", _input_file()),
     ("xai", "chat_completions", "effort", {"reasoning_effort": "max"}),
     ("xai", "chat_completions", "live_search", {"search_parameters": {"mode": "auto"}}),
     ("xai", "chat_completions", "tool_type", {"tools": [{"type": "live_search"}]}),
@@ -167,6 +173,7 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("vertex", "messages", "field", {"cache_control": {"type": "ephemeral"}, "context_management": {"edits": []}, "speed": "fast"}),
     ("vertex", "messages", "tool_type", _tool("tool_search_tool_bm25_20251119")),
     ("vertex", "messages", "tool_type", _tool("web_search_20250305")),
+    ("vllm", "responses", "part_type", _input_image("png")),
     ("xai", "chat_completions", "effort", {"reasoning_effort": "xhigh"}),
     ("xai", "responses", "tool_choice", {"tool_choice": {"type": "function", "name": "f"}}),
     ("xai", "responses", "tool_choice", {"tool_choice": "required"}),

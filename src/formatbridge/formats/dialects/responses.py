@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from formatbridge.dialect import DialectRules
-from formatbridge.formats.dialects.common import IMAGES_OF_XAI, STILL_IMAGES, sources_of_fields
+from formatbridge.formats.dialects.common import IMAGES, IMAGES_OF_XAI, STILL_IMAGES, sources_of_fields
 
 _VLLM_TOOLS = frozenset({
     "web_search", "code", "image_generation", "mcp", "file_search", "local_shell", "shell", "apply_patch", "computer_use_preview",
@@ -82,6 +82,7 @@ RESPONSES: Mapping[str, DialectRules] = {
         has_namespaces=False,
         has_tool_search=False,
         server_tools=_VLLM_TOOLS,
+        media=IMAGES | {"audio_data"},
         accepts_unsigned_reasoning=True,
         reads_encrypted_reasoning=False,
         cache_marks="none",
@@ -93,6 +94,7 @@ RESPONSES: Mapping[str, DialectRules] = {
                 "vllm-project/vllm#42475": "accepts_later_configuration rejects_items has_tool_search server_tools",
                 "github.com/vllm-project/vllm vllm/entrypoints/openai/responses/utils.py": "has_custom_tools reads_encrypted_reasoning",
                 "vllm-project/vllm#46737, #49493": "has_namespaces",
+                "vllm-project/vllm#46562; github.com/vllm-project/vllm vllm/entrypoints/chat_utils.py, MM_PARSER_MAP": "media",
             }
         ),
     ),

@@ -517,6 +517,12 @@ def _parts_of_items(body: JsonObject) -> Iterator[tuple[int, JsonObject]]:
             yield from ((index, part) for part in content) if isinstance(content, list) else ()
 
 
+def check_vllm_parts(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject the first file."""
+    kinds = [part.get("type") for _, part in _parts_of_items(body)]
+    return _openai("type", "Unknown part type: input_file") if "input_file" in kinds else None
+
+
 def check_encrypted_content(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject reasoning with encrypted content, which vLLM cannot read."""
     encrypted = any(item.get("type") == "reasoning" and item.get("encrypted_content") for item in _items(body))

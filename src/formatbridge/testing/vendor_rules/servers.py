@@ -456,6 +456,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
         ),
         "responses": (
             checks.no_items_of_openai(_VLLM_RESPONSES, 400, "Input should be a valid dictionary or object"),
+            Rule("part_type", "a file", "vllm-project/vllm#46562", checks.check_vllm_parts),
             Rule("encrypted_content", "a reasoning item with `encrypted_content`", _VLLM_RESPONSES, checks.check_encrypted_content),
             checks.tool_types(
                 "vllm-project/vllm#42475, #49493",
