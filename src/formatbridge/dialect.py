@@ -141,6 +141,8 @@ class DialectRules:
     """Types of tools of Responses and Messages to the types that this server has for the same tools."""
     rejects_in_tools: frozenset[str] = frozenset()
     """Fields of tools of Responses that the server answers with an error."""
+    includes: frozenset[str] | None = None
+    """The values of ``include`` of Responses that the server accepts; None: as the format."""
     server_tools: frozenset[str] | None = None
     """The families of tools that the server runs, and the types of tools without a family, such as ``file_search``; None: as the format."""
     search_tool: str | None = None

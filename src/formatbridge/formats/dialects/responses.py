@@ -10,6 +10,10 @@ from formatbridge.formats.dialects.common import IMAGES, IMAGES_OF_XAI, STILL_IM
 _VLLM_TOOLS = frozenset({
     "web_search", "code", "image_generation", "mcp", "file_search", "local_shell", "shell", "apply_patch", "computer_use_preview",
 })  # fmt: skip
+_VLLM_INCLUDES = frozenset({
+    "code_interpreter_call.outputs", "computer_call_output.output.image_url", "file_search_call.results",
+    "message.input_image.image_url", "message.output_text.logprobs", "reasoning.encrypted_content",
+})  # fmt: skip
 _ITEMS_OF_OPENAI = frozenset({
     "additional_tools", "configuration_update", "custom_tool_call", "custom_tool_call_output", "tool_search_call", "tool_search_output",
 })  # fmt: skip
@@ -81,6 +85,7 @@ RESPONSES: Mapping[str, DialectRules] = {
         has_custom_tools=False,
         has_namespaces=False,
         has_tool_search=False,
+        includes=_VLLM_INCLUDES,
         server_tools=_VLLM_TOOLS,
         media=IMAGES | {"audio_data"},
         accepts_unsigned_reasoning=True,
@@ -89,7 +94,7 @@ RESPONSES: Mapping[str, DialectRules] = {
         sources=sources_of_fields(
             {
                 "github.com/vllm-project/vllm vllm/entrypoints/openai/responses/protocol.py": (
-                    "cache_marks ignores accepts_unsigned_reasoning"
+                    "cache_marks ignores includes accepts_unsigned_reasoning"
                 ),
                 "vllm-project/vllm#42475": "accepts_later_configuration rejects_items has_tool_search server_tools",
                 "github.com/vllm-project/vllm vllm/entrypoints/openai/responses/utils.py": "has_custom_tools reads_encrypted_reasoning",

@@ -40,6 +40,19 @@ def _tool_for_server(tool: JsonObject, pointer: str, rules: DialectRules, losses
     return tool if kind is None else tool | {"type": kind}
 
 
+def _with_includes_of_server(body: JsonObject, accepted: frozenset[str], losses: Ledger) -> JsonObject:
+    """Return a request with the values of ``include`` that the server accepts."""
+    values = body.get("include") or []
+    kept = [value for value in values if value in accepted]
+    if len(kept) == len(values):
+        return body
+    for index, value in enumerate(values):
+        if value not in accepted:
+            losses.dropped_at(f"/include/{index}", "rejected_by_server")
+    others = {key: value for key, value in body.items() if key != "include"}
+    return others | {"include": kept} if kept else others
+
+
 class _ServerRequests(ServerRequests):
     def without_unread_values(self, body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
         del request
@@ -47,6 +60,8 @@ class _ServerRequests(ServerRequests):
             body = {key: value for key, value in body.items() if key != "store"}
         if rules.rejects_in_tools or rules.tool_types:
             body = _with_tools_of_server(body, rules, losses)
+        if rules.includes is not None:
+            body = _with_includes_of_server(body, rules.includes, losses)
         if isinstance(body.get("input"), list):
             body = body | {"input": _items_of_server(body["input"], rules, losses)}
         return body

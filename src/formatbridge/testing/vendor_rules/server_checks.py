@@ -517,18 +517,6 @@ def _parts_of_items(body: JsonObject) -> Iterator[tuple[int, JsonObject]]:
             yield from ((index, part) for part in content) if isinstance(content, list) else ()
 
 
-def check_vllm_parts(body: JsonObject, _facts: Facts) -> Failure | None:
-    """Reject the first file."""
-    kinds = [part.get("type") for _, part in _parts_of_items(body)]
-    return _openai("type", "Unknown part type: input_file") if "input_file" in kinds else None
-
-
-def check_encrypted_content(body: JsonObject, _facts: Facts) -> Failure | None:
-    """Reject reasoning with encrypted content, which vLLM cannot read."""
-    encrypted = any(item.get("type") == "reasoning" and item.get("encrypted_content") for item in _items(body))
-    return _openai("input", "Encrypted content is not supported.") if encrypted else None
-
-
 _OF_OPENAI = frozenset({
     "additional_tools", "configuration_update", "custom_tool_call", "custom_tool_call_output", "tool_search_call", "tool_search_output",
 })  # fmt: skip

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import formatbridge as fb
-from formatbridge.testing.vendor_rules import clouds
+from formatbridge.testing.vendor_rules import clouds, vllm
 from formatbridge.testing.vendor_rules import combination_checks as combinations
 from formatbridge.testing.vendor_rules import server_checks as checks
 from formatbridge.testing.vendor_rules.rule import Rule
@@ -27,7 +27,6 @@ _FOREIGN = (
 _ANTHROPIC_GUIDE = "api-docs.deepseek.com/guides/anthropic_api"
 _MINIMAX_GUIDE = "platform.minimax.io/docs/api-reference/text-anthropic-api"
 _OLLAMA_RESPONSES = "ollama/ollama, openai/responses.go"
-_VLLM_RESPONSES = "vllm-project/vllm, vllm/entrypoints/openai/responses/utils.py"
 _CHAT = "chat_completions"
 _CEREBRAS = "Cerebras/cerebras-cloud-sdk-python, completion_create_params.py"
 _GROQ = "groq/groq-python, completion_create_params.py"
@@ -454,28 +453,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             ),
             checks.tool_choices("vllm-project/vllm, ChatCompletionRequest", "none", "auto", "required"),
         ),
-        "responses": (
-            checks.no_items_of_openai(_VLLM_RESPONSES, 400, "Input should be a valid dictionary or object"),
-            Rule("part_type", "a file", "vllm-project/vllm#46562", checks.check_vllm_parts),
-            Rule("encrypted_content", "a reasoning item with `encrypted_content`", _VLLM_RESPONSES, checks.check_encrypted_content),
-            checks.tool_types(
-                "vllm-project/vllm#42475, #49493",
-                400,
-                "function",
-                "web_search",
-                "web_search_preview",
-                "web_search_2025_08_26",
-                "web_search_preview_2025_03_11",
-                "code_interpreter",
-                "image_generation",
-                "mcp",
-                "file_search",
-                "local_shell",
-                "shell",
-                "apply_patch",
-                "computer_use_preview",
-            ),
-        ),
+        "responses": vllm.RESPONSES,
     },
     "sglang": {
         _CHAT: (

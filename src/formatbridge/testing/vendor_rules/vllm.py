@@ -1,0 +1,61 @@
+"""What vLLM rejects in requests of Responses."""
+
+from __future__ import annotations
+
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.testing.script import Failure
+from formatbridge.testing.vendor_rules import server_checks as checks
+from formatbridge.testing.vendor_rules.openai import openai_failure
+from formatbridge.testing.vendor_rules.rule import Facts, Rule, objects
+
+_PROTOCOL = "vllm-project/vllm, vllm/entrypoints/openai/responses/protocol.py"
+_UTILS = "vllm-project/vllm, vllm/entrypoints/openai/responses/utils.py"
+_INCLUDES = frozenset({
+    "code_interpreter_call.outputs", "computer_call_output.output.image_url", "file_search_call.results",
+    "message.input_image.image_url", "message.output_text.logprobs", "reasoning.encrypted_content",
+})  # fmt: skip
+
+
+def _check_files(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject a file in a message or in a result."""
+    is_refused = any(node.get("type") == "input_file" for node in objects(body.get("input")))
+    return openai_failure(400, "Unknown part type: input_file", param="type") if is_refused else None
+
+
+def _check_includes(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject the first value of ``include`` that the server does not have."""
+    unknown = next((value for value in body.get("include") or () if value not in _INCLUDES), None)
+    message = f"Input should be {', '.join(sorted(_INCLUDES))}, got {unknown!r}"
+    return None if unknown is None else openai_failure(400, message, param="include")
+
+
+def _check_encrypted_content(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject reasoning with encrypted content, which vLLM cannot read."""
+    is_refused = any(node.get("type") == "reasoning" and node.get("encrypted_content") for node in objects(body.get("input")))
+    return openai_failure(400, "Encrypted content is not supported.", param="input") if is_refused else None
+
+
+RESPONSES = (
+    checks.no_items_of_openai(_UTILS, 400, "Input should be a valid dictionary or object"),
+    Rule("include", f"a value of `include` other than {', '.join(sorted(_INCLUDES))}", _PROTOCOL, _check_includes),
+    Rule("part_type", "a file", "vllm-project/vllm#46562", _check_files),
+    Rule("encrypted_content", "a reasoning item with `encrypted_content`", _UTILS, _check_encrypted_content),
+    checks.tool_types(
+        "vllm-project/vllm#42475, #49493",
+        400,
+        "function",
+        "web_search",
+        "web_search_preview",
+        "web_search_2025_08_26",
+        "web_search_preview_2025_03_11",
+        "code_interpreter",
+        "image_generation",
+        "mcp",
+        "file_search",
+        "local_shell",
+        "shell",
+        "apply_patch",
+        "computer_use_preview",
+    ),
+)
+"""The rules of vLLM for responses."""
