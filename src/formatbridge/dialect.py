@@ -207,7 +207,8 @@ class DialectRules:
     tiers: frozenset[str] | None = None
     """The words for ``service_tier`` that the server accepts in chat_completions; None: as the format."""
     accepts_nulls: bool = True
-    """Whether fields of a request may be null; otherwise those that a caller of the same format sets to null are left out."""
+    """Whether fields of a request, and the ids of items of Responses, may be null; otherwise those that a caller of the same format sets to
+    null are left out."""
     streamed_tools_exclude_logprobs: bool = False
     """Whether the server rejects log probabilities in a stream with tools. Such a request has none."""
     counts_logprobs: bool = False

@@ -11,7 +11,11 @@ from formatbridge.report.ledger import Ledger
 
 def _items_of_server(items: list[JsonObject], rules: DialectRules, losses: Ledger) -> list[JsonObject]:
     """Return the items that the server reads. One without a type is a message, or a reference if it has no role."""
-    kept = []
+    kept: list[JsonObject] = []
+    if not rules.accepts_nulls:  # a null is a missing id
+        items = [
+            {key: value for key, value in item.items() if key != "id"} if item.get("id", "") is None else item for item in items
+        ]
     for index, item in enumerate(items):
         kind = item.get("type") or ("message" if "role" in item else "item_reference")
         if rules.accepts_item(kind):

@@ -29,6 +29,18 @@ def _check_includes(body: JsonObject, _facts: Facts) -> Failure | None:
     return None if unknown is None else openai_failure(400, message, param="include")
 
 
+def _check_nulls(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject a null in a field that has a default, and as the id of reasoning or of an answer."""
+    items = body["input"] if isinstance(body.get("input"), list) else []
+    ids = [f"input.{index}.id" for index, item in enumerate(items) if item.get("id", "") is None and _is_of_model(item)]
+    fields = [name for name in ("service_tier", "tool_choice", "tools") if body.get(name, "") is None]
+    return openai_failure(400, "Input should be a valid value", param=(ids + fields)[0]) if ids or fields else None
+
+
+def _is_of_model(item: JsonObject) -> bool:
+    return item.get("type") == "reasoning" or item.get("role") == "assistant"
+
+
 def _check_encrypted_content(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject reasoning with encrypted content, which vLLM cannot read."""
     is_refused = any(node.get("type") == "reasoning" and node.get("encrypted_content") for node in objects(body.get("input")))
@@ -38,6 +50,12 @@ def _check_encrypted_content(body: JsonObject, _facts: Facts) -> Failure | None:
 RESPONSES = (
     checks.no_items_of_openai(_UTILS, 400, "Input should be a valid dictionary or object"),
     Rule("include", f"a value of `include` other than {', '.join(sorted(_INCLUDES))}", _PROTOCOL, _check_includes),
+    Rule(
+        "null",
+        "`service_tier`, `tool_choice`, `tools` or the id of an item of the model is null",
+        f"vllm-project/vllm#54224, {_PROTOCOL}",
+        _check_nulls,
+    ),
     Rule("part_type", "a file", "vllm-project/vllm#46562", _check_files),
     Rule("encrypted_content", "a reasoning item with `encrypted_content`", _UTILS, _check_encrypted_content),
     checks.tool_types(
