@@ -109,6 +109,8 @@ class DialectRules:
     """Whether instructions may follow the first turn; otherwise all of them come first."""
     requires_single_instruction: bool = False
     """Whether only one message may have instructions; several before the first turn are joined."""
+    continuation_excludes_instructions: bool = False
+    """Whether the server rejects ``instructions`` of Responses next to ``previous_response_id``. They become a message of its input."""
     accepts_later_configuration: bool = True
     """Whether messages may add tools or change the effort; otherwise all tools come first, and later efforts are dropped."""
     accepts_user_after_result: bool = True

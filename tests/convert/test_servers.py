@@ -1,6 +1,7 @@
 """What single servers ignore, reject or read in another form: one file in ``fixtures/servers`` for each behaviour.
 
-The requests of the last two tests have no file. They also break a rule of their format, and the strict relay checks it for every server.
+The requests of the last three tests have no file. They also break a rule of their format, and the strict relay checks it for every
+server: a name of a function, a forced call with reasoning, and a response that the relay has not stored.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ import formatbridge as fb
 from formatbridge.testing.vendor_rules import Facts, broken_rules
 from tests.fixtures import ServerFixture, server_fixtures
 from tests.support.for_each import for_each
+
+_BRIEF = {"role": "system", "content": "Be brief."}
+_RESULT = {"type": "function_call_output", "call_id": "call_1", "output": "noon"}
 
 
 def _losses(converted: fb.ConvertedRequest, fixture: ServerFixture) -> list[dict[str, object]]:
@@ -77,3 +81,23 @@ def test_an_effort_stays_next_to_a_forced_call() -> None:
 
     assert converted.body == body | {"output_config": {"effort": "high"}}
     assert [(loss.path, loss.code) for loss in converted.losses] == [("/output_config/format", "unsupported_by_server")]
+
+
+@pytest.mark.parametrize(
+    ("input", "expected"),
+    [
+        ("hi", [_BRIEF, {"role": "user", "content": "hi"}]),
+        ([_RESULT, {"role": "user", "content": "hi"}], [_RESULT, _BRIEF, {"role": "user", "content": "hi"}]),
+    ],
+    ids=["text", "results"],
+)
+def test_instructions_next_to_a_previous_response_become_a_message(input: Any, expected: list[Any]) -> None:
+    """xAI rejects both together (holon-run/holon#2158), and without the previous response the conversation would be lost."""
+    body = {"model": "m", "instructions": "Be brief.", "previous_response_id": "resp_1", "input": input}
+
+    converted = fb.convert_request(body, source="responses", target=fb.Target("responses", dialect="xai"))
+
+    assert converted.body == {"model": "m", "previous_response_id": "resp_1", "input": expected}
+    assert [(loss.path, loss.code, loss.severity) for loss in converted.losses] == [("/instructions", "moved", "lossy")]
+    again = fb.convert_request(converted.body, source="responses", target=fb.Target("responses", dialect="xai"))
+    assert (again.body, again.losses) == (converted.body, ())

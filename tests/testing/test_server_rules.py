@@ -116,6 +116,7 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("xai", "chat_completions", "effort", {"reasoning_effort": "max"}),
     ("xai", "chat_completions", "live_search", {"search_parameters": {"mode": "auto"}}),
     ("xai", "chat_completions", "tool_type", {"tools": [{"type": "live_search"}]}),
+    ("xai", "responses", "continuation", {"input": "hi", "instructions": "x", "previous_response_id": "resp_1"}),
     ("xai", "responses", "effort", _EFFORT_OF_XAI),
     ("zhipu", "messages", "system_turn", {"max_tokens": 9, "messages": [_USER, _ANSWER, _SYSTEM, _USER]}),
     ("xai", "responses", "tool_choice", {"tool_choice": {"type": "web_search"}}),
@@ -184,6 +185,7 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("xai", "responses", "tool_choice", {"tool_choice": "required"}),
     ("xai", "chat_completions", "live_search", _TOOLS),
     ("xai", "chat_completions", "tool_type", _TOOLS),
+    ("xai", "responses", "continuation", {"input": [_SYSTEM, _USER], "previous_response_id": "resp_1"}),
     ("xai", "responses", "effort", {"input": "hi", "reasoning": {"effort": "none"}}),
     ("zhipu", "messages", "system_turn", {"max_tokens": 9, "system": "Be brief.", "messages": [_USER]}),
 ]

@@ -109,6 +109,7 @@ RESPONSES: Mapping[str, DialectRules] = {
         server="xAI",
         rejects_items=_ITEMS_OF_OPENAI,
         ignores=frozenset({"background", "metadata", "service_tier", "truncation"}),
+        continuation_excludes_instructions=True,
         accepts_later_configuration=False,
         has_custom_tools=False,
         has_namespaces=False,
@@ -123,6 +124,7 @@ RESPONSES: Mapping[str, DialectRules] = {
         sources=sources_of_fields(
             {
                 "reference.langchain.com, XAIResponsesCreateParams": "cache_marks ignores",
+                "reference.langchain.com, XAIResponsesCreateParams; holon-run/holon#2158": "continuation_excludes_instructions",
                 "router-for-me/CLIProxyAPI#4434": "accepts_later_configuration rejects_items",
                 "james-6-23/codex2api#516": "has_custom_tools",
                 "maximhq/bifrost#5428": "has_namespaces has_tool_search server_tools tool_types",

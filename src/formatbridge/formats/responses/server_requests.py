@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import takewhile
+
 from formatbridge import ir
 from formatbridge.dialect import DialectRules
 from formatbridge.formats.format import ServerRequests
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
+from formatbridge.report.losses import Loss
 
 
 def _items_of_server(items: list[JsonObject], rules: DialectRules, losses: Ledger) -> list[JsonObject]:
@@ -57,6 +61,31 @@ def _with_includes_of_server(body: JsonObject, accepted: frozenset[str], losses:
     return others | {"include": kept} if kept else others
 
 
+def _with_moved_instructions(body: JsonObject, losses: Ledger) -> JsonObject:
+    """Return a request that continues a response, with its instructions as a message at the start of the input.
+
+    Without ``previous_response_id``, the conversation would be lost. Results stay next to the calls of the previous response.
+    """
+    text = body.get("instructions")
+    if not text or body.get("previous_response_id") is None:
+        return body
+    message: JsonObject = {"role": "system", "content": text}
+    items = body["input"] if isinstance(body["input"], list) else [{"role": "user", "content": body["input"]}]
+    results = list(takewhile(lambda item: str(item.get("type")).endswith("_output"), items))
+    losses.include([Loss.of("/instructions", "changed", "lossy", "moved", before=text, after=message)])
+    losses.translate_additions(partial(_pointer_after_message, index=len(results)))
+    others = {key: value for key, value in body.items() if key != "instructions"}
+    return others | {"input": [*results, message, *items[len(results) :]]}
+
+
+def _pointer_after_message(pointer: str, index: int) -> str:
+    """Translate a pointer to that after a message has been inserted before the item at ``index``."""
+    steps = pointer.split("/")  # "/input/0/id"
+    if steps[1] == "input" and len(steps) > 2 and int(steps[2]) >= index:
+        steps[2] = str(int(steps[2]) + 1)
+    return "/".join(steps)
+
+
 class _ServerRequests(ServerRequests):
     def without_unread_values(self, body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
         del request
@@ -69,6 +98,9 @@ class _ServerRequests(ServerRequests):
         if isinstance(body.get("input"), list):
             body = body | {"input": _items_of_server(body["input"], rules, losses)}
         return body
+
+    def with_missing_messages(self, body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
+        return _with_moved_instructions(body, losses) if rules.continuation_excludes_instructions else body
 
 
 SERVER_REQUESTS = _ServerRequests()

@@ -102,6 +102,16 @@ def logprobs_without_streamed_tools(source: str, message: str) -> Rule:
     return Rule("logprobs_with_tools", "`logprobs` in a stream with `tools`", source, check)
 
 
+def no_instructions_in_continuation(source: str, message: str) -> Rule:
+    """Return a rule for servers that reject instructions in a request that continues a response."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        is_refused = body.get("instructions") is not None and body.get("previous_response_id") is not None
+        return openai_failure(400, message, param="instructions") if is_refused else None
+
+    return Rule("continuation", "`instructions` next to `previous_response_id`", source, check)
+
+
 def no_live_search(source: str) -> Rule:
     """Return a rule for xAI, which has searches in the format of Responses only."""
     words = "Live search is deprecated. Please switch to the Agent Tools API: https://docs.x.ai/docs/guides/tools/overview"

@@ -248,6 +248,9 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.tool_choices(
                 "router-for-me/CLIProxyAPI#4718, router-for-me/CLIProxyAPI#5916", "none", "auto", "required", words=checks.xai_error
             ),
+            combinations.no_instructions_in_continuation(
+                "holon-run/holon#2158", "Argument not supported: instructions and previous_response_id together"
+            ),
             checks.no_items_of_openai(
                 "router-for-me/CLIProxyAPI#4434",
                 422,
