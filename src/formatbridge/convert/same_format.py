@@ -164,6 +164,7 @@ class _Adaptation:
         changes = self._patch.changes
         changes.remove(loss.path for loss in unread if loss.path and not self._patch.concerns(loss.path))
         changes.remove([*self._nested_fields(losses), *self._items_of_reasoning(losses), *self._empty_messages(losses)])
+        changes.remove(self._tools_outside_list(losses))
         body, before = _changed(self._with_changed_settings(body), changes, self._format), changes.apply(self._raw)
         noted, written = self._ledgers(before)
         if rules is not None:  # after the removal of values, because this moves parts of messages
@@ -261,6 +262,20 @@ class _Adaptation:
         for pointer in pointers:
             losses.dropped_at(pointer, "no_reasoning", severity="info")
         return pointers
+
+    def _tools_outside_list(self, losses: Ledger) -> list[str]:
+        """Return the pointers of tools that a list of allowed tools excludes, if the server reads no such list; note them.
+
+        The encoder writes some of them for no server, so that the encodings do not differ.
+        """
+        choice = self.request.tool_choice
+        if choice is None or choice.mode != "allowed" or self._format_of_server.tool_rules.allowed_modes:
+            return []
+        lists = tuple(f"/{name}/" for name in self._format.item_identity.tool_lists)
+        excluded = [loss for loss in self._noted.losses if loss.code == "excluded" and loss.path.startswith(lists)]
+        excluded = [loss for loss in excluded if not self._patch.concerns(loss.path)]
+        losses.include(excluded)
+        return [loss.path for loss in excluded]
 
     def _with_differences(self, adapted: JsonObject) -> JsonObject:
         """Return the body of the caller with the differences of the encoded bodies, but for the settings of reasoning."""
