@@ -30,8 +30,8 @@ ReasoningHistory = Literal["reasoning_content", "reasoning", "required", "thinki
 
 ``required``: in ``reasoning_content``, which the server requires in every message with tool calls.
 """
-CacheMarks = Literal["cache_control", "none"]
-"""The field of a part with its cache mark; ``none``: the server rejects or ignores cache marks."""
+CacheMarks = Literal["cache_control", "prompt_cache_breakpoint", "none"]
+"""The field of a part with its cache mark. The server rejects or ignores other fields; ``none``: it has no cache marks."""
 ToolMode = Literal["auto", "none", "required", "named"]
 """A tool choice."""
 MediaSource = Literal[
@@ -64,6 +64,7 @@ OutputFormat = Literal["json_schema", "json_object"]
 DocumentPart = Literal["file", "document_url", "file_url"]
 """The type of a part of chat_completions with a document."""
 
+_MARK_OF_REQUEST = frozenset({"cache_control"})
 _ALL_MODES: frozenset[ToolMode] = frozenset({"auto", "none", "required", "named"})
 _ALL_OUTPUTS: frozenset[OutputFormat] = frozenset({"json_schema", "json_object"})
 
@@ -240,8 +241,9 @@ class DialectRules:
 
     @property
     def unread(self) -> frozenset[str]:
-        """Fields of a request that the server rejects or ignores."""
-        return self.rejects | self.rejects_while_reasoning | self.ignores
+        """Fields of a request that the server rejects or ignores. One is the mark of the whole request, if the server has no marks."""
+        mark = _MARK_OF_REQUEST if self.cache_marks == "none" else frozenset()
+        return self.rejects | self.rejects_while_reasoning | self.ignores | mark
 
     @property
     def excludes_reasoning(self) -> bool:

@@ -18,6 +18,7 @@ _TEXT = {"messages": [_USER, {"role": "assistant", "content": [{"type": "text", 
 _TOOLS = {"tools": [{"type": "function", "function": {"name": "now", "parameters": {"type": "object", "properties": {}}}}]}
 _NAMED = {**_TOOLS, "tool_choice": {"type": "function", "function": {"name": "now"}}}
 _SKILLS = {"container": {"skills": [{"type": "anthropic", "skill_id": "pptx", "version": "latest"}]}}
+_MARK = {"type": "ephemeral"}
 _EFFORT_OF_XAI = {"input": "hi", "reasoning": {"effort": "max"}}
 
 
@@ -77,6 +78,12 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("groq", "chat_completions", "format_with_tools", {**_TOOLS, **_JSON}),
     ("groq", "chat_completions", "format_with_tools", {**_TOOLS, **_SCHEMA}),
     ("groq", "chat_completions", "schema_in_stream", {**_SCHEMA, "stream": True}),
+    *((name, "chat_completions", "cache_control", {"cache_control": _MARK}) for name in ("azure", "openai")),
+    *(
+        (name, "chat_completions", "cache_control", {"messages": [_USER | {"cache_control": _MARK}]})
+        for name in ("azure", "openai")
+    ),
+    ("openai", "chat_completions", "cache_control", {"tools": [_TOOLS["tools"][0] | {"cache_control": _MARK}]}),
     ("qwen", "chat_completions", "format_with_reasoning", _JSON),
     ("qwen", "chat_completions", "format_with_reasoning", {**_SCHEMA, "enable_thinking": True}),
     ("deepseek", "chat_completions", "most", {"stop": [str(number) for number in range(17)]}),
@@ -145,6 +152,7 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("groq", "chat_completions", "format_with_tools", _JSON),
     ("groq", "chat_completions", "schema_in_stream", _SCHEMA),
     ("groq", "chat_completions", "schema_in_stream", {**_JSON, "stream": True}),
+    *((name, "chat_completions", "cache_control", _TOOLS) for name in ("azure", "openai")),
     ("qwen", "chat_completions", "format_with_reasoning", {**_JSON, "enable_thinking": False}),
     ("qwen", "chat_completions", "format_with_reasoning", {"response_format": {"type": "text"}}),
     ("deepseek", "chat_completions", "most", {"stop": [str(number) for number in range(16)]}),

@@ -326,6 +326,23 @@ def _without_strict(body: JsonObject, indexes: list[int]) -> JsonObject:
     return body | {"tools": tools}
 
 
+def _without_cache_control(value: Any, pointer: str, losses: Ledger) -> Any:
+    """Return messages, parts, calls or tools, or one of them, without the cache marks of Anthropic."""
+    if isinstance(value, list):
+        return [_without_cache_control(item, f"{pointer}/{index}", losses) for index, item in enumerate(value)]
+    if not isinstance(value, dict):
+        return value
+    if value.get("cache_control") is not None:
+        losses.dropped_at(f"{pointer}/cache_control", "unsupported_by_server", severity="info")
+    return {
+        key: _without_cache_control(member, f"{pointer}/{key}", losses) if key in _MARKED else member
+        for key, member in value.items()
+        if key != "cache_control"
+    }
+
+
+_MARKED = frozenset({"content", "tool_calls"})
+"""Fields of a message with lists of objects that may have a cache mark."""
 _LEGACY = frozenset({"functions", "function_call"})
 """Fields of a request with functions, from the time before tools."""
 
@@ -388,6 +405,9 @@ class _ServerRequests(ServerRequests):
             body = _without_strict(body, mixed)
         if body.get("tools") == [] and not rules.accepts_empty_tools:
             body = {key: value for key, value in body.items() if key != "tools"}
+        if rules.cache_marks in ("none", "prompt_cache_breakpoint"):
+            unmarked = {key: _without_cache_control(body.get(key), f"/{key}", losses) for key in ("messages", "tools")}
+            body = body | {key: value for key, value in unmarked.items() if value != body.get(key)}
         if rules.rejects_in_messages:
             messages = [
                 _without_unread_fields(each, f"/messages/{index}", rules, losses) for index, each in enumerate(body["messages"])

@@ -101,6 +101,7 @@ FIELD_PATHS = FieldPaths(
     rules={
         # Requests. Neutral values are the defaults in the official SDK's ``ResponseCreateParams``.
         "Request.access_programs": LossRule(),
+        "Request.cache_control": LossRule("info"),
         "Request.client_metadata": LossRule("info"),
         "Request.background": LossRule(neutral=(False,)),
         "Request.background_options": LossRule(neutral=({"completion_window": "soonest"},)),
