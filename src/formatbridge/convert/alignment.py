@@ -243,7 +243,7 @@ def moved_indexes(indexes: list[int]) -> set[int]:
 
 
 def covers(raw: Any, value: Any) -> bool:
-    """Return whether the caller's value already contains another value."""
+    """Return whether the caller's value already contains another value. A text may be a list of one."""
     if isinstance(raw, dict) and isinstance(value, dict):
         return all(key in raw and covers(raw[key], member) for key, member in value.items())
-    return type(raw) is type(value) and bool(raw == value)
+    return (type(raw) is type(value) and bool(raw == value)) or (isinstance(raw, str) and value == [raw])

@@ -81,6 +81,7 @@ RESPONSES: Mapping[str, DialectRules] = {
         server="vLLM",
         rejects_items=_ITEMS_OF_OPENAI,
         ignores=frozenset({"prompt_cache_key", "safety_identifier"}),
+        reads=frozenset({"seed", "stop", "top_k"}),
         accepts_later_configuration=False,
         has_custom_tools=False,
         has_namespaces=False,
@@ -95,7 +96,7 @@ RESPONSES: Mapping[str, DialectRules] = {
         sources=sources_of_fields(
             {
                 "github.com/vllm-project/vllm vllm/entrypoints/openai/responses/protocol.py": (
-                    "cache_marks ignores includes accepts_unsigned_reasoning"
+                    "cache_marks ignores reads includes accepts_unsigned_reasoning"
                 ),
                 "vllm-project/vllm#42475": "accepts_later_configuration rejects_items has_tool_search server_tools",
                 "github.com/vllm-project/vllm vllm/entrypoints/openai/responses/utils.py": "has_custom_tools reads_encrypted_reasoning",

@@ -32,7 +32,12 @@ TIERS = ValueTable(
     ("ultrafast", "ultrafast"),
 )  # fmt: skip
 
-FIELDS = frozenset({"service_tier", "text", "prompt_cache_options", "context_management", "include", "stream_options"})
+_OF_VLLM = ("seed", "top_k")
+"""Settings that only vLLM's server reads, besides ``stop``. Source: vllm/entrypoints/openai/responses/protocol.py."""
+
+FIELDS = frozenset({
+    "service_tier", "text", "prompt_cache_options", "context_management", "include", "stream_options", "stop", *_OF_VLLM,
+})  # fmt: skip
 """Request fields that are not flat settings."""
 
 _NOT_FLAT = frozenset({
@@ -60,6 +65,9 @@ def decode_nested_settings(body: JsonObject, settings: JsonObject) -> JsonObject
         settings["tier"] = TIERS.canonical.get(tier, tier)
     if text.get("verbosity") is not None:
         settings["verbosity"] = text["verbosity"]
+    settings |= {name: body[name] for name in _OF_VLLM if body.get(name) is not None}
+    if stop := body.get("stop"):
+        settings["stop"] = [stop] if isinstance(stop, str) else stop
     options = {key: value for key, value in (body.get("stream_options") or {}).items() if value is not None}
     if options:
         settings["stream_options"] = options

@@ -25,9 +25,10 @@ from formatbridge.validation.wire_base import AT_ONCE, Count, Int, Number, Numer
 class Request(Wire):
     """A request for a response.
 
-    No field is required: a prompt template can supply the model and the input. This format has no ``stop``, ``seed``,
+    No field is required: a prompt template can supply the model and the input. The vendor's server has no ``stop``, ``seed``,
     ``n``, ``logit_bias``, penalties or ``top_k``.
-    Source: official SDK types, 2026-11; specification, "POST /v1/responses". Seen: ``provider``, in recorded requests.
+    Source: official SDK types, 2026-11; specification, "POST /v1/responses". Seen: ``provider``, in recorded requests. vLLM,
+    ``ResponsesRequest``: ``seed``, ``stop`` and ``top_k``.
     """
 
     model_config = AT_ONCE
@@ -63,8 +64,12 @@ class Request(Wire):
     reasoning: Reasoning | None = None
     safety_identifier: str | None = None
     """A stable id of the end user; at most 128 characters."""
+    seed: Int | None = None
+    """vLLM."""
     service_tier: str | None = None
     """``auto``, ``default``, ``flex``, ``scale``, ``priority``, ``fast`` or ``ultrafast``."""
+    stop: str | list[str] | None = None
+    """vLLM: stop sequences."""
     store: bool | None = None
     """Absent means true."""
     stream_options: StreamOptions | None = None
@@ -74,6 +79,8 @@ class Request(Wire):
     tool_choice: str | ToolChoice | None = None
     """``none``, ``auto``, ``required``, or an object."""
     tools: list[Tool] | None = None
+    top_k: Number | None = None
+    """vLLM: sample from the k most likely tokens."""
     top_logprobs: Annotated[Int, Field(ge=0, le=20)] | None = None
     """0 to 20."""
     top_p: Annotated[float, Numeric(0, 1)] | None = None
