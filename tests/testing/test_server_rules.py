@@ -22,6 +22,10 @@ _MARK = {"type": "ephemeral"}
 _EFFORT_OF_XAI = {"input": "hi", "reasoning": {"effort": "max"}}
 
 
+def _answer(**fields: Any) -> dict[str, Any]:
+    return {"messages": [_USER, _ANSWER | fields, _USER]}
+
+
 def _block(**block: Any) -> dict[str, Any]:
     return {"max_tokens": 9, "messages": [{"role": "user", "content": [block]}]}
 
@@ -75,6 +79,9 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("cerebras", "chat_completions", "service_tier", {"service_tier": "scale"}),
     ("cerebras", "chat_completions", "format_with_tools", {**_TOOLS, **_SCHEMA}),
     ("cerebras", "chat_completions", "mixed_strict", {"tools": [*_TOOLS["tools"], _STRICT]}),
+    ("cerebras", "chat_completions", "field_of_message", _answer(function_call={"name": "now", "arguments": "{}"})),
+    *((name, "chat_completions", "field_of_message", _answer(annotations=[])) for name in ("cerebras", "groq")),
+    ("groq", "chat_completions", "field_of_message", _answer(reasoning_details=[{"type": "reasoning.text", "text": "x"}])),
     ("groq", "chat_completions", "format_with_tools", {**_TOOLS, **_JSON}),
     ("groq", "chat_completions", "format_with_tools", {**_TOOLS, **_SCHEMA}),
     ("groq", "chat_completions", "schema_in_stream", {**_SCHEMA, "stream": True}),
@@ -148,6 +155,7 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("cerebras", "chat_completions", "format_with_tools", _SCHEMA),
     ("cerebras", "chat_completions", "mixed_strict", {"tools": [_STRICT, _STRICT]}),
     ("cerebras", "chat_completions", "mixed_strict", _TOOLS),
+    *((name, "chat_completions", "field_of_message", _answer(reasoning="x")) for name in ("cerebras", "groq")),
     ("groq", "chat_completions", "format_with_tools", _TOOLS),
     ("groq", "chat_completions", "format_with_tools", _JSON),
     ("groq", "chat_completions", "schema_in_stream", _SCHEMA),

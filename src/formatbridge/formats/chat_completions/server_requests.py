@@ -279,7 +279,7 @@ def _without_unread_fields(message: JsonObject, pointer: str, rules: DialectRule
     """Return a message without the fields that the server rejects in its role."""
     unread = [key for key in message if f"{message.get('role')}.{key}" in rules.rejects_in_messages]
     for key in unread:
-        if message[key] is not None and (key != "refusal" or rules.accepts_refusals):  # a refusal has become a text
+        if message[key] and (key != "refusal" or rules.accepts_refusals):  # a refusal has become a text
             losses.dropped_at(f"{pointer}/{escape(key)}", "rejected_by_server", severity="info" if key == "name" else "lossy")
     return {key: value for key, value in message.items() if key not in unread} if unread else message
 

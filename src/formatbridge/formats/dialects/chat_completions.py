@@ -22,6 +22,11 @@ _FIELDS_OF_OTHER_SERVERS = frozenset({
     "reasoning_format",
 })  # fmt: skip
 """Fields of other servers, which OpenAI's server rejects."""
+_REJECTED_IN_ANSWERS = frozenset({
+    "assistant.annotations", "assistant.audio", "assistant.reasoning_content", "assistant.reasoning_details", "assistant.refusal",
+    "assistant.thinking_blocks",
+})  # fmt: skip
+"""Fields of assistant messages of other servers. Groq and Cerebras reject each field that they do not know."""
 _OPENAI_MEDIA: frozenset[MediaSource] = frozenset({"image_url", "image_data", "audio_data", "document_data", "file_id"})
 _PI_AGENT = "earendil-works/pi packages/ai/src/api/openai-completions.ts, detectCompat"
 """What the coding agent pi sends to each server."""
@@ -72,7 +77,7 @@ HOSTED: Mapping[str, DialectRules] = {
         server_tools=frozenset(),
         efforts=frozenset({"none", "low", "medium", "high"}),
         reasoning_history="reasoning",
-        rejects_in_messages=frozenset({"assistant.reasoning_content"}),
+        rejects_in_messages=_REJECTED_IN_ANSWERS | {"assistant.function_call"},
         accepts_allowed_tools=False,
         accepts_refusals=False,
         media=IMAGES,
@@ -85,7 +90,10 @@ HOSTED: Mapping[str, DialectRules] = {
                 "rejects.verbosity rejects.web_search_options has_custom_tools server_tools efforts"
             ),
             WHY_NO_CACHE_MARKS: "cache_marks",
-            "QwenLM/qwen-code#11045": "rejects_in_messages rejects.reasoning rejects.enable_thinking",
+            "QwenLM/qwen-code#11045": "rejects.reasoning rejects.enable_thinking",
+            "github.com/Cerebras/cerebras-cloud-sdk-python, MessageAssistantMessageRequest; QwenLM/qwen-code#11045": (
+                "rejects_in_messages"
+            ),
             "pydantic/pydantic-ai#7653": "ignores",
             "inference-docs.cerebras.ai/capabilities/service-tiers; pydantic/pydantic-ai#7653": "tiers",
             "huggingface/speech-to-speech#323": "rejects.chat_template_kwargs",
@@ -160,9 +168,7 @@ HOSTED: Mapping[str, DialectRules] = {
             "logprobs", "top_logprobs", "logit_bias", "n", "web_search_options", "prompt_cache_key", "verbosity",
         }) | OF_OPENAI,
         ignores=frozenset({"store", "metadata", "frequency_penalty", "presence_penalty"}),
-        rejects_in_messages=frozenset({
-            "system.name", "developer.name", "user.name", "assistant.name", "assistant.reasoning_content",
-        }),
+        rejects_in_messages=_REJECTED_IN_ANSWERS | {"system.name", "developer.name", "user.name", "assistant.name"},
         has_custom_tools=False,
         server_tools=frozenset({"browser_search", "code_interpreter"}),
         search_tool="browser_search",
@@ -182,13 +188,14 @@ HOSTED: Mapping[str, DialectRules] = {
             ),
             "console.groq.com/docs/browser-search, console.groq.com/docs/tool-use/built-in-tools": "server_tools search_tool",
             WHY_NO_CACHE_MARKS: "cache_marks",
-            "console.groq.com/docs/openai, Currently Unsupported OpenAI Features": "rejects rejects_in_messages",
+            "console.groq.com/docs/openai, Currently Unsupported OpenAI Features": "rejects",
             "eigent-ai/eigent#1827, sipeed/picoclaw#1196": "rejects.prompt_cache_key",
             "CherryHQ/cherry-studio#11435": "rejects.verbosity",
             "github.com/groq/groq-python src/groq/types/chat/completion_create_params.py, search_settings": (
                 "rejects.web_search_options"
             ),
-            "janhq/jan#8136": "rejects_in_messages.assistant.reasoning_content",
+            "console.groq.com/docs/openai, Currently Unsupported OpenAI Features; janhq/jan#8136, NousResearch/hermes-agent#70233; "
+            "github.com/groq/groq-python src/groq/types/chat/chat_completion_assistant_message_param.py": "rejects_in_messages",
             "janhq/jan#8136, vercel/ai#8057": "reasoning_history",
             "agno-agi/agno#1065, vercel/ai#10023": "format_excludes_tools",
             "console.groq.com/docs/structured-outputs; jgravelle/GroqApiLibrary#33": "schema_excludes_stream",

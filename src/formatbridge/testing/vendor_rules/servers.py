@@ -25,6 +25,7 @@ _FOREIGN = (
     "include_reasoning",
     "reasoning_format",
 )
+_OF_OTHER_ANSWERS = ("reasoning_details", "thinking_blocks", "refusal", "annotations", "audio")
 _ANTHROPIC_GUIDE = "api-docs.deepseek.com/guides/anthropic_api"
 _MINIMAX_GUIDE = "platform.minimax.io/docs/api-reference/text-anthropic-api"
 _OLLAMA_RESPONSES = "ollama/ollama, openai/responses.go"
@@ -224,7 +225,10 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.no_fields("CherryHQ/cherry-studio#11435", "verbosity", message="property 'verbosity' is unsupported"),
             checks.no_fields("console.groq.com/docs/openai", "logprobs", "top_logprobs", "logit_bias"),
             checks.no_keys("console.groq.com/docs/openai", "name", roles=("system", "developer", "user", "assistant")),
-            checks.no_keys("janhq/jan#8136", "reasoning_content"),
+            checks.no_keys(
+                "janhq/jan#8136, NousResearch/hermes-agent#70233, groq/groq-python, chat_completion_assistant_message_param.py",
+                *("reasoning_content", *_OF_OTHER_ANSWERS),
+            ),
             checks.functions_only(_GROQ, prefix=("browser_search", "code_interpreter")),
             checks.at_most(_GROQ, "tools", 128),
         )
@@ -295,7 +299,11 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             ),
             checks.service_tiers("pydantic/pydantic-ai#7653", "auto", "default", "flex", "priority", words=checks.cerebras_error),
             checks.common_roles("inference-docs.cerebras.ai/resources/openai", checks.cerebras_error),
-            checks.no_keys("QwenLM/qwen-code#11045, proxysoul/Empryo#209", "reasoning_content", words=checks.cerebras_error),
+            checks.no_keys(
+                f"QwenLM/qwen-code#11045, proxysoul/Empryo#209, {_CEREBRAS}",
+                *("reasoning_content", "function_call", *_OF_OTHER_ANSWERS),
+                words=checks.cerebras_error,
+            ),
             checks.known_efforts(_CEREBRAS, "none", "low", "medium", "high", words=checks.cerebras_error),
             checks.functions_only(_CEREBRAS, checks.cerebras_error),
         )
