@@ -85,7 +85,8 @@ class DialectRules:
     ignores_nested: frozenset[NestedField] = frozenset()
     """Fields below others that the server accepts without effect. A budget for reasoning becomes an effort."""
     rejects_blocks: frozenset[str] = frozenset()
-    """Types of content blocks of Messages that the server does not read. A block that text can replace becomes this text."""
+    """Types of blocks of Messages, and fields of parts of generate_content, that the server does not read. A block that text can replace
+    becomes this text."""
     ignores: frozenset[str] = frozenset()
     """Fields of a request that the server accepts without effect. They are dropped, so that the report mentions them."""
     ignores_while_reasoning: frozenset[str] = frozenset()

@@ -54,6 +54,40 @@ def _audio(data: str) -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": [part]}]}
 
 
+def _parts(*parts: dict[str, Any]) -> dict[str, Any]:
+    return {"contents": [{"role": "user", "parts": [*parts]}]}
+
+
+def _of_tools(*tools: dict[str, Any]) -> dict[str, Any]:
+    return _parts({"text": "hi"}) | {"tools": [*tools]}
+
+
+def _generation(**fields: Any) -> dict[str, Any]:
+    return _parts({"text": "hi"}) | {"generationConfig": fields}
+
+
+_IMAGE_PART = {"inlineData": {"mimeType": "image/png", "data": "eHh4"}}
+_VOICE = {"replicatedVoiceConfig": {"voiceSampleAudio": "eHh4", "consentAudio": "eHh4"}}
+_OTHER = {"gemini": "vertex", "vertex": "gemini"}
+_OF_THE_OTHER: dict[str, list[dict[str, Any]]] = {
+    "gemini": [
+        _parts({"functionCall": {"name": "now", "willContinue": True}}),
+        _parts({"functionCall": {"name": "now", "partialArgs": [{"jsonPath": "$.city", "stringValue": "Ro"}]}}),
+        _generation(imageConfig={"prominentPeople": "BLOCK_PROMINENT_PEOPLE"}),
+        _generation(imageConfig={"imageOutputOptions": {"mimeType": "image/jpeg"}}),
+        _of_tools({"googleMaps": {"groundingTypes": {"places": {}}}}),
+        _of_tools({"googleMaps": {"authConfig": {"authType": "NO_AUTH"}}}),
+    ],
+    "vertex": [
+        _parts({"toolCall": {"id": "1", "toolType": "GOOGLE_SEARCH_WEB", "args": {}}}),
+        _parts({"toolResponse": {"id": "1", "toolType": "GOOGLE_SEARCH_WEB", "response": {}}}),
+        _parts({"text": "hi", "partMetadata": {"page": 1}}),
+        _parts({"functionResponse": {"name": "now", "response": {}, "willContinue": True}}),
+        _parts({"functionResponse": {"name": "now", "response": {}, "parts": [_IMAGE_PART | {"mediaProcessing": "X"}]}}),
+        _generation(speechConfig={"voiceConfig": _VOICE}),
+    ],
+}
+"""Requests that one of Google's servers rejects and the other accepts."""
 _ON_REFUSALS = [
     (name, "chat_completions", "part_type", _REFUSAL)
     for name in ("deepseek", "huggingface", "llamacpp", "lmstudio", "ollama", "qwen", "zhipu")
@@ -115,6 +149,7 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     *((name, "chat_completions", "image_type", _image("gif")) for name in ("ollama", "xai")),
     *((name, "responses", "image_type", _input_image("gif")) for name in ("ollama", "xai")),
     ("qwen", "chat_completions", "audio", _audio("UklGRgAAAABXQVZF")),
+    *((name, "generate_content", "unknown_name", body) for name, bodies in _OF_THE_OTHER.items() for body in bodies),
     ("vertex", "generate_content", "label", {"contents": [], "labels": {"Team": "search"}}),
     ("vertex", "generate_content", "label", {"contents": [], "labels": {"team": "x" * 64}}),
     ("vertex", "generate_content", "service_tier", {"contents": [], "serviceTier": "flex"}),
@@ -187,6 +222,8 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     *((name, "chat_completions", "image_type", _image("webp")) for name in ("ollama", "xai")),
     *((name, "responses", "image_type", _input_image("jpg")) for name in ("ollama", "xai")),
     ("qwen", "chat_completions", "audio", _audio("data:audio/wav;base64,UklGRgAAAABXQVZF")),
+    *((_OTHER[name], "generate_content", "unknown_name", body) for name, bodies in _OF_THE_OTHER.items() for body in bodies),
+    ("gemini", "generate_content", "unknown_name", _of_tools({"googleMaps": {"authConfig": {"apiKey": "k"}}})),
     ("vertex", "generate_content", "label", {"contents": [], "labels": {"team": "search-1", "empty": ""}}),
     ("vertex", "generate_content", "service_tier", {"contents": [], "serviceTier": "SERVICE_TIER_FLEX"}),
     ("vertex", "messages", "block", _block(type="text", text="x")),

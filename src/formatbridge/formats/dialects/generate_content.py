@@ -16,15 +16,26 @@ _SHARED_TOOLS = frozenset({"code", "computerUse", "googleMaps", "web_fetch", "we
 GENERATE_CONTENT: Mapping[str, DialectRules] = {
     "gemini": DialectRules(
         server="Gemini API",
-        rejects=frozenset({"labels", "modelArmorConfig"}),
+        rejects=frozenset({"labels", "modelArmorConfig", "outputConfig"}),
         rejects_nested=frozenset(
             {
+                "contents/*/parts/*/functionCall/partialArgs",
+                "contents/*/parts/*/functionCall/willContinue",
                 "generationConfig/audioTimestamp",
+                "generationConfig/imageConfig/imageOutputOptions",
                 "generationConfig/imageConfig/personGeneration",
+                "generationConfig/imageConfig/prominentPeople",
                 "generationConfig/modelConfig",
                 "generationConfig/routingConfig",
                 "safetySettings/*/method",
                 "tools/*/enterpriseWebSearch",
+                "tools/*/googleMaps/authConfig/apiKeyConfig",
+                "tools/*/googleMaps/authConfig/authType",
+                "tools/*/googleMaps/authConfig/googleServiceAccountConfig",
+                "tools/*/googleMaps/authConfig/httpBasicAuthConfig",
+                "tools/*/googleMaps/authConfig/oauthConfig",
+                "tools/*/googleMaps/authConfig/oidcConfig",
+                "tools/*/googleMaps/groundingTypes",
                 "tools/*/googleSearch/blockingConfidence",
                 "tools/*/googleSearch/excludeDomains",
                 "toolConfig/functionCallingConfig/streamFunctionCallArguments",
@@ -47,8 +58,22 @@ GENERATE_CONTENT: Mapping[str, DialectRules] = {
         accepts_whole_count_requests=False,
         rejects=frozenset({"serviceTier", "store"}),
         rejects_nested=frozenset(
-            {"generationConfig/enableEnhancedCivicAnswers", "tools/*/mcpServers", "toolConfig/includeServerSideToolInvocations"}
+            {
+                "contents/*/parts/*/functionResponse/parts/*/mediaProcessing",
+                "contents/*/parts/*/functionResponse/willContinue",
+                "contents/*/parts/*/partMetadata",
+                "generationConfig/enableEnhancedCivicAnswers",
+                *(
+                    f"generationConfig/speechConfig/{voice}/replicatedVoiceConfig/{consent}"
+                    for voice in ("voiceConfig", "multiSpeakerVoiceConfig/speakerVoiceConfigs/*/voiceConfig")
+                    for consent in ("consentAudio", "voiceConsentSignature")
+                ),
+                "systemInstruction/parts/*/partMetadata",
+                "tools/*/mcpServers",
+                "toolConfig/includeServerSideToolInvocations",
+            }
         ),
+        rejects_blocks=frozenset({"toolCall", "toolResponse"}),
         server_tools=_SHARED_TOOLS | {"exaAiSearch", "parallelAiSearch", "retrieval"},
         image_types=IMAGE_TYPES["generate_content"],
         sources=sources_of_fields(
@@ -58,7 +83,9 @@ GENERATE_CONTENT: Mapping[str, DialectRules] = {
                 ),
                 "vercel/ai#15664, pydantic/pydantic-ai#5081": "accepts_call_ids",
                 "cloud.google.com/vertex-ai/generative-ai/docs/multimodal/image-understanding": "image_types",
-                f"{_SDK}, functions with the ending _to_vertex": "rejects rejects_nested server_tools accepts_whole_count_requests",
+                f"{_SDK}, functions with the ending _to_vertex": (
+                    "rejects rejects_nested rejects_blocks server_tools accepts_whole_count_requests"
+                ),
                 # The header ``X-Vertex-AI-LLM-Shared-Request-Type`` has the tier.
                 "googleapis/python-genai#2847, googleapis/python-genai#2433": "rejects.serviceTier",
                 "vercel/ai#14655, pydantic/pydantic-ai#6771": "rejects_nested.toolConfig/includeServerSideToolInvocations",

@@ -58,13 +58,26 @@ def decode_hosted_tool(field: str, raw: Any, src: str) -> ir.HostedTool:
     )
 
 
+def _accepted(options: JsonObject, place: str, pointer: str, losses: Ledger) -> JsonObject:
+    """Return the options of a tool that the server accepts; note the others. ``place``: a pattern that ``rejects_nested`` may have."""
+    rejected = losses.dialect.rejects_nested if losses.dialect is not None else ()
+    kept: JsonObject = {}
+    for key, value in options.items():
+        if f"{place}/{key}" in rejected:
+            losses.dropped_at(f"{pointer}/{escape(key)}", "rejected_by_server")
+        else:
+            is_object = isinstance(value, dict)
+            kept[key] = _accepted(value, f"{place}/{key}", f"{pointer}/{escape(key)}", losses) if is_object else value
+    return kept
+
+
 def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None:
     """Encode one server tool; None if the vendor has no tool of its family."""
     rejected = losses.dialect.rejects_nested if losses.dialect is not None else ()
     is_kept = FAMILIES.get(tool.kind) == tool.family and f"tools/*/{tool.kind}" not in rejected
     field = tool.kind if is_kept else HOSTED.get(tool.family)
     if tool.kind in _WITHOUT_FAMILY and f"tools/*/{tool.kind}" not in rejected:
-        return {tool.kind: dict(tool.extra or {})}
+        return {tool.kind: _accepted(tool.extra or {}, f"tools/*/{tool.kind}", tool.src, losses)}
     if field is None:
         losses.dropped(tool, code="server_tool")
         return None

@@ -141,6 +141,17 @@ VERTEX_GEMINI = (
     checks.no_nested_fields(
         "googleapis/python-genai, google/genai/models.py, _to_vertex",
         "store",
+        "contents/*/parts/*/toolCall",
+        "contents/*/parts/*/toolResponse",
+        "contents/*/parts/*/partMetadata",
+        "contents/*/parts/*/functionResponse/willContinue",
+        "contents/*/parts/*/functionResponse/parts/*/mediaProcessing",
+        "systemInstruction/parts/*/partMetadata",
+        *(
+            f"generationConfig/speechConfig/{voice}/replicatedVoiceConfig/{consent}"
+            for voice in ("voiceConfig", "multiSpeakerVoiceConfig/speakerVoiceConfigs/*/voiceConfig")
+            for consent in ("consentAudio", "voiceConsentSignature")
+        ),
         "tools/*/fileSearch",
         "tools/*/mcpServers",
         "generationConfig/enableEnhancedCivicAnswers",
