@@ -1,4 +1,4 @@
-"""What the clouds reject that have the models of Anthropic and of Google: Amazon Bedrock and Vertex AI."""
+"""What the clouds reject that have the models of Anthropic and of Google: Amazon Bedrock, Vertex AI and the Gemini API."""
 
 from __future__ import annotations
 
@@ -158,3 +158,36 @@ VERTEX_GEMINI = (
     ),
 )
 """The rules of Vertex AI for generate_content."""
+
+GEMINI = (
+    checks.no_nested_fields("Portkey-AI/gateway#984", "labels"),
+    checks.no_nested_fields(
+        "googleapis/python-genai, google/genai/models.py, _to_mldev",
+        "modelArmorConfig",
+        "outputConfig",
+        "contents/*/parts/*/functionCall/partialArgs",
+        "contents/*/parts/*/functionCall/willContinue",
+        "safetySettings/*/method",
+        "tools/*/retrieval",
+        "tools/*/enterpriseWebSearch",
+        "tools/*/parallelAiSearch",
+        "tools/*/exaAiSearch",
+        "tools/*/googleSearch/excludeDomains",
+        "tools/*/googleSearch/blockingConfidence",
+        "tools/*/googleMaps/groundingTypes",
+        "tools/*/googleMaps/authConfig/apiKeyConfig",
+        "tools/*/googleMaps/authConfig/authType",
+        "tools/*/googleMaps/authConfig/googleServiceAccountConfig",
+        "tools/*/googleMaps/authConfig/httpBasicAuthConfig",
+        "tools/*/googleMaps/authConfig/oauthConfig",
+        "tools/*/googleMaps/authConfig/oidcConfig",
+        "generationConfig/audioTimestamp",
+        "generationConfig/routingConfig",
+        "generationConfig/modelConfig",
+        "generationConfig/imageConfig/personGeneration",
+        "generationConfig/imageConfig/prominentPeople",
+        "generationConfig/imageConfig/imageOutputOptions",
+        "toolConfig/functionCallingConfig/streamFunctionCallArguments",
+    ),
+)
+"""The rules of the Gemini API for generate_content."""

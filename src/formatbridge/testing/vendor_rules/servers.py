@@ -537,39 +537,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     "anthropic": {"messages": ()},
     "bedrock": {"messages": clouds.BEDROCK},
     "vertex": {"messages": clouds.VERTEX, "generate_content": clouds.VERTEX_GEMINI},
-    "gemini": {
-        "generate_content": (
-            checks.no_nested_fields("Portkey-AI/gateway#984", "labels"),
-            checks.no_nested_fields(
-                "googleapis/python-genai, google/genai/models.py, _to_mldev",
-                "modelArmorConfig",
-                "outputConfig",
-                "contents/*/parts/*/functionCall/partialArgs",
-                "contents/*/parts/*/functionCall/willContinue",
-                "safetySettings/*/method",
-                "tools/*/retrieval",
-                "tools/*/enterpriseWebSearch",
-                "tools/*/parallelAiSearch",
-                "tools/*/exaAiSearch",
-                "tools/*/googleSearch/excludeDomains",
-                "tools/*/googleSearch/blockingConfidence",
-                "tools/*/googleMaps/groundingTypes",
-                "tools/*/googleMaps/authConfig/apiKeyConfig",
-                "tools/*/googleMaps/authConfig/authType",
-                "tools/*/googleMaps/authConfig/googleServiceAccountConfig",
-                "tools/*/googleMaps/authConfig/httpBasicAuthConfig",
-                "tools/*/googleMaps/authConfig/oauthConfig",
-                "tools/*/googleMaps/authConfig/oidcConfig",
-                "generationConfig/audioTimestamp",
-                "generationConfig/routingConfig",
-                "generationConfig/modelConfig",
-                "generationConfig/imageConfig/personGeneration",
-                "generationConfig/imageConfig/prominentPeople",
-                "generationConfig/imageConfig/imageOutputOptions",
-                "toolConfig/functionCallingConfig/streamFunctionCallArguments",
-            ),
-        )
-    },
+    "gemini": {"generate_content": clouds.GEMINI},
 }
 """The rules by the name of a dialect and by format. A format without rules is read as its vendor reads it."""
 
