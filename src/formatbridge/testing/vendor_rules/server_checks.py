@@ -456,6 +456,11 @@ def functions_of_caller(source: str, message: str) -> Rule:
     return Rule("tool_type", "a tool without a name and an `input_schema`", source, check)
 
 
+def is_remote_image(block: JsonObject) -> bool:
+    """Return whether a block is an image by URL."""
+    return block.get("type") == "image" and (block.get("source") or {}).get("type") == "url"
+
+
 def of_types(*types: str) -> Callable[[JsonObject], bool]:
     """Return a function for whether a block has one of some types."""
     return lambda block: block.get("type") in types

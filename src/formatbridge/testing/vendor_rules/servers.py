@@ -365,7 +365,15 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 "continuedev/continue#11600", "thinking is enabled but reasoning_content is missing in assistant tool call message"
             ),
         ),
-        "messages": (checks.signatures_of_server("NousResearch/hermes-agent#14018"),),
+        "messages": (
+            checks.signatures_of_server("NousResearch/hermes-agent#14018"),
+            checks.block_rule(
+                "OpenHands/software-agent-sdk#3155, OpenHands/software-agent-sdk#3219",
+                "an image by URL",
+                "Invalid request: unsupported image url",
+                checks.is_remote_image,
+            ),
+        ),
     },
     "zhipu": {
         _CHAT: (
