@@ -352,7 +352,7 @@ HOSTED: Mapping[str, DialectRules] = {
     ),
     "openrouter": DialectRules(
         server="OpenRouter",
-        reads=frozenset({"top_k"}),
+        reads=frozenset({"automatic_cache", "top_k"}),
         has_custom_tools=False,
         accepts_allowed_tools=False,
         cache_marks="cache_control",
@@ -360,6 +360,7 @@ HOSTED: Mapping[str, DialectRules] = {
         reasoning_history="reasoning",
         sources=sources_of_fields({
             "openrouter.ai/docs/api-reference/parameters, Top K": "reads",
+            "openrouter.ai/docs/sdks/python/api-reference/components/chatrequest, cache_control": "reads.automatic_cache",
             "openrouter.ai/docs/client-sdks/typescript, ChatFunctionTool": "has_custom_tools",
             "openrouter.ai/docs/client-sdks/typescript, ChatToolChoice": "accepts_allowed_tools",
             "openrouter.ai/docs/client-sdks/typescript/models/anthropiccachecontroldirective": "cache_marks",

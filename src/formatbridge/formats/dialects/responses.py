@@ -68,10 +68,13 @@ RESPONSES: Mapping[str, DialectRules] = {
     "openrouter": DialectRules(
         server="OpenRouter",
         rejects=frozenset({"previous_response_id"}),
+        reads=frozenset({"automatic_cache", "frequency_penalty", "presence_penalty", "stop", "top_k"}),
+        most_stops=4,
         stores_responses=False,
         has_namespaces=False,
         sources=sources_of_fields(
             {
+                "openrouter.ai/docs/sdks/python/api-reference/components/responsesrequest": "reads most_stops",
                 "openrouter.ai/docs/api_reference/responses/error-handling; BerriAI/litellm#30851": "rejects stores_responses",
                 "openai/codex#18307, awsl-project/maxx#537": "has_namespaces",
             }

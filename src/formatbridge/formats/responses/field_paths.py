@@ -32,6 +32,7 @@ FIELD_PATHS = FieldPaths(
         **{f"{kind}.place": ("^",) for kind in ("CustomTool", "FunctionTool", "HostedTool", "McpServer", "Namespace")},
         "Request.max_tokens": ("max_output_tokens", "prompt_cache_options/prewarm"),
         "Request.tier": ("service_tier",),
+        "Request.automatic_cache": ("cache_control",),
         "Request.verbosity": ("text/verbosity",),
         "Request.logprobs": (f"include/{LOGPROBS}",),
         "Request.compact_at": ("context_management/0/compact_threshold", "context_management/0"),

@@ -32,11 +32,17 @@ TIERS = ValueTable(
     ("ultrafast", "ultrafast"),
 )  # fmt: skip
 
-_OF_VLLM = ("seed", "top_k")
-"""Settings that only vLLM's server reads, besides ``stop``. Source: vllm/entrypoints/openai/responses/protocol.py."""
+OTHER_FIELDS = {
+    "presence_penalty": "presence_penalty",
+    "frequency_penalty": "frequency_penalty",
+    "seed": "seed",
+    "top_k": "top_k",
+    "cache_control": "automatic_cache",
+}
+"""Canonical names of settings, by fields that only compatible servers have. A dialect states which of them its server reads."""
 
 FIELDS = frozenset({
-    "service_tier", "text", "prompt_cache_options", "context_management", "include", "stream_options", "stop", *_OF_VLLM,
+    "service_tier", "text", "prompt_cache_options", "context_management", "include", "stream_options", "stop", *OTHER_FIELDS,
 })  # fmt: skip
 """Request fields that are not flat settings."""
 
@@ -65,7 +71,7 @@ def decode_nested_settings(body: JsonObject, settings: JsonObject) -> JsonObject
         settings["tier"] = TIERS.canonical.get(tier, tier)
     if text.get("verbosity") is not None:
         settings["verbosity"] = text["verbosity"]
-    settings |= {name: body[name] for name in _OF_VLLM if body.get(name) is not None}
+    settings |= {name: body[field] for field, name in OTHER_FIELDS.items() if body.get(field) is not None}
     if stop := body.get("stop"):
         settings["stop"] = [stop] if isinstance(stop, str) else stop
     options = {key: value for key, value in (body.get("stream_options") or {}).items() if value is not None}

@@ -35,6 +35,9 @@ _SPECIFIED: Ranges = {
 }
 """Bounds of OpenAI's specification, for formats that define no others."""
 
+_OTHER_FIELDS = {"automatic_cache": "cache_control"}
+"""Settings that only some servers of a format read to their fields, if these have other names."""
+
 # "Set of 16 key-value pairs", 64 and 512 characters; 128 characters for ``safety_identifier`` (official SDK).
 _MOST_PAIRS, _LONGEST_KEY, _LONGEST_VALUE = 16, 64, 512
 """The number of metadata pairs that servers accept, and the lengths of keys and values in characters."""
@@ -63,7 +66,7 @@ def encode_flat_settings(
 
     ``done``: settings that are encoded elsewhere. A number outside its range becomes the nearest one inside.
     """
-    # A server of a dialect may read a setting that its format does not have, under its canonical name: ``top_k``, for example.
+    # A server of a dialect may read a setting that its format does not have: ``top_k``, for example.
     value: Any
     wire = table.wire
     for name, value in request.settings.items():
@@ -71,7 +74,7 @@ def encode_flat_settings(
             continue
         key = wire.get(name)
         if key is None and losses.dialect is not None and name in losses.dialect.reads:
-            key = name
+            key = _OTHER_FIELDS.get(name, name)
         if key is None:
             drop_setting(request, name, value, losses)
         elif name in _FOLLOWS and _FOLLOWS[name] in wire and not request.settings.get(_FOLLOWS[name]):

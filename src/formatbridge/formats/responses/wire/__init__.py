@@ -71,7 +71,7 @@ else:
                 ModerationOutcome ModerationReport ModerationResult Response Snapshot
             """,
             ".settings": """
-                AccessPrograms BackgroundOptions CacheOptions ContextManagement Conversation ImageConfig JsonObjectFormat
+                AccessPrograms BackgroundOptions CacheControl CacheOptions ContextManagement Conversation ImageConfig JsonObjectFormat
                 JsonSchemaFormat Moderation ModerationMode ModerationPolicy OutputFormat Prompt Reasoning StreamOptions
                 TextConfig TextFormat
             """,

@@ -8,6 +8,7 @@ from formatbridge.formats.responses.wire.items import Item
 from formatbridge.formats.responses.wire.settings import (
     AccessPrograms,
     BackgroundOptions,
+    CacheControl,
     CacheOptions,
     ContextManagement,
     Conversation,
@@ -21,14 +22,15 @@ from formatbridge.formats.responses.wire.settings import (
 from formatbridge.formats.responses.wire.tools import Tool, ToolChoice
 from formatbridge.validation.wire_base import AT_ONCE, Count, Int, Number, Numeric, Wire
 
+Penalty = Annotated[float, Numeric(-2, 2)]
+
 
 class Request(Wire):
     """A request for a response.
 
-    No field is required: a prompt template can supply the model and the input. The vendor's server has no ``stop``, ``seed``,
-    ``n``, ``logit_bias``, penalties or ``top_k``.
-    Source: official SDK types, 2026-11; specification, "POST /v1/responses". Seen: ``provider``, in recorded requests. vLLM,
-    ``ResponsesRequest``: ``seed``, ``stop`` and ``top_k``.
+    No field is required: a prompt template can supply the model and the input. The vendor's servers have no ``stop``,
+    ``seed``, ``n``, ``logit_bias``, penalties or ``top_k``.
+    Source: official SDK types, 2026-11; specification, "POST /v1/responses". Seen: ``provider``, in recorded requests.
     """
 
     model_config = AT_ONCE
@@ -64,12 +66,8 @@ class Request(Wire):
     reasoning: Reasoning | None = None
     safety_identifier: str | None = None
     """A stable id of the end user; at most 128 characters."""
-    seed: Int | None = None
-    """vLLM."""
     service_tier: str | None = None
     """``auto``, ``default``, ``flex``, ``scale``, ``priority``, ``fast`` or ``ultrafast``."""
-    stop: str | list[str] | None = None
-    """vLLM: stop sequences."""
     store: bool | None = None
     """Absent means true."""
     stream_options: StreamOptions | None = None
@@ -79,8 +77,6 @@ class Request(Wire):
     tool_choice: str | ToolChoice | None = None
     """``none``, ``auto``, ``required``, or an object."""
     tools: list[Tool] | None = None
-    top_k: Number | None = None
-    """vLLM: sample from the k most likely tokens."""
     top_logprobs: Annotated[Int, Field(ge=0, le=20)] | None = None
     """0 to 20."""
     top_p: Annotated[float, Numeric(0, 1)] | None = None
@@ -92,3 +88,15 @@ class Request(Wire):
     stream: bool | None = None
     provider: dict[str, Any] | None = None
     """Routing options of one relay."""
+    cache_control: CacheControl | None = None
+    """OpenRouter: cache the whole prompt."""
+    frequency_penalty: Penalty | None = None
+    """OpenRouter: -2 to 2."""
+    presence_penalty: Penalty | None = None
+    """OpenRouter: -2 to 2."""
+    seed: Int | None = None
+    """vLLM."""
+    stop: str | list[str] | None = None
+    """OpenRouter, vLLM: stop sequences; OpenRouter: at most 4."""
+    top_k: Number | None = None
+    """OpenRouter, vLLM: sample from the k most likely tokens."""

@@ -79,6 +79,18 @@ class Conversation(Wire):
     id: str
 
 
+class CacheControl(Wire):
+    """Automatic caching of the prompt.
+
+    Source: OpenRouter's SDK, ``AnthropicCacheControlDirective``.
+    """
+
+    type: str | None = None
+    """``ephemeral``."""
+    ttl: str | None = None
+    """``5m``, the default, or ``1h``."""
+
+
 class CacheOptions(Wire):
     """Prompt caching options."""
 
