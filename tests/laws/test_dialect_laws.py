@@ -37,7 +37,6 @@ BY_VALUE = {
     "switch_effort_none": "the effort `none` has precedence over a flag, and another value has not",
     "switch_budget_off": "the server cannot turn reasoning off, and any other amount has an effort",
     "switch_template": "the server cannot turn reasoning off, and any other amount has an effort",
-    "tool_choice_allowed_hosted": "a choice of a server tool that the server does not run is lost with this tool",
     "tool_choice_allowed_search": "an unknown mode is a free choice",
     "tool_choice_hosted": "a choice of another name is a choice of a function",
     "tools_definitions": "the explicit default of ``strict`` passes unchanged",

@@ -57,7 +57,9 @@ class ToolRules:
     has_validated_mode: bool = False
     """Whether a tool choice may require arguments that match their schemas."""
     server_families: frozenset[str] = frozenset()
-    """The families of server tools that the format has, with ``mcp`` for remote servers."""
+    """The families of server tools that the format has, or the server of a dialect, with ``mcp`` for remote servers."""
+    families_of_format: frozenset[str] | None = None
+    """``server_families`` of the format, if the server of a dialect has others."""
     choice_covers_server_tools: bool = False
     """Whether a tool choice of none or any also applies to server tools, and not to functions only."""
     server_names: Mapping[str, str] = field(default_factory=dict)

@@ -179,7 +179,7 @@ def _with_rules(spec: FormatSpec, rules: DialectRules) -> FormatSpec:
     if rules.has_tool_search is not None:
         tools = replace(tools, has_tool_search=rules.has_tool_search)
     if rules.server_tools is not None:
-        tools = replace(tools, server_families=rules.server_tools)
+        tools = replace(tools, server_families=rules.server_tools, families_of_format=tools.server_families)
     if rules.accepts_allowed_tools is not None:
         tools = replace(tools, allowed_modes=tools.allowed_modes if rules.accepts_allowed_tools else frozenset())
     if rules.requires_letter_first:

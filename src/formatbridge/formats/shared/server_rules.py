@@ -63,7 +63,7 @@ def adapt_to_server(request: ir.Request, spec: FormatSpec, losses: Ledger) -> ir
     if request.reasoning is not None and rules.reasoning_control == "none":
         losses.dropped(request.reasoning, code=code_of_field("reasoning_effort", rules))
         request = replace(request, reasoning=None)
-    request = _adapt_tool_choice(_adapt_tools(request, rules, losses), rules, losses)
+    request = _adapt_tool_choice(_adapt_tools(request, spec, rules, losses), rules, losses)
     if rules.ignores_while_reasoning:
         request = _without_ignored_settings(request, spec, rules, losses)
     if rules.streamed_tools_exclude_logprobs and request.stream and (request.tools or adds_tools(request)):
@@ -149,7 +149,7 @@ def _without_unread_objects(request: ir.Request, rules: DialectRules, losses: Le
     """Leave out the audio output, the tool choice and the tools of a server that has none."""
     unread = rules.unread
     if request.audio is not None and "audio" in unread:
-        losses.dropped(request.audio, code=code_of_field("audio", rules), severity="impossible")
+        losses.dropped(request.audio, code=code_of_field("audio", rules))
         request = replace(request, audio=None)
     choice = request.tool_choice
     if choice is not None and "tool_choice" in unread:
@@ -408,19 +408,21 @@ def _with_short_id(part: ir.ToolCall | ir.ToolResult, length: int, losses: Ledge
     return replace(part, id=short) if isinstance(part, ir.ToolCall) else replace(part, call_id=short)
 
 
-def _adapt_tools(request: ir.Request, rules: DialectRules, losses: Ledger) -> ir.Request:
+def _adapt_tools(request: ir.Request, spec: FormatSpec, rules: DialectRules, losses: Ledger) -> ir.Request:
     """Leave out tools beyond the limit of the server, ``strict`` and cache marks, where the server does not have them."""
+    # The encoder leaves out the tools of other formats that its format does not have: their loss is the same for each server.
+    families = spec.tool_rules.families_of_format if request.format != spec.name else None
     if "tools" in rules.unread:
         return _without_tools(request, code_of_field("tools", rules), "impossible", losses)
     is_searched = rules.has_tool_search is not False and not _loses_search(request, rules)
-    tools = _adapted(request.tools, rules, is_searched, losses)
+    tools = _adapted(request.tools, rules, families, is_searched, losses)
     most = rules.most_tools
     if most is not None and len(tools) > most:
         for tool in tools[most:]:
             losses.dropped(tool, code=_LIMIT, severity="impossible")
         tools = tools[:most]
     messages = [
-        replace(message, tools=_adapted(message.tools, rules, is_searched, losses)) if message.tools else message
+        replace(message, tools=_adapted(message.tools, rules, families, is_searched, losses)) if message.tools else message
         for message in request.messages
     ]
     if is_same_list(tools, request.tools) and is_same_list(messages, request.messages):
@@ -435,11 +437,17 @@ def _loses_search(request: ir.Request, rules: DialectRules) -> bool:
     return bool(searches) and not any(_is_run(tool, rules) for tool in searches)
 
 
-def _adapted(tools: list[ir.Tool], rules: DialectRules, is_searched: bool, losses: Ledger) -> list[ir.Tool]:
-    """Return the tools that the server has, without fields that it does not have. ``is_searched``: the model may get deferred tools."""
+def _adapted(
+    tools: list[ir.Tool], rules: DialectRules, families: frozenset[str] | None, is_searched: bool, losses: Ledger
+) -> list[ir.Tool]:
+    """Return the tools that the server has, without fields that it does not have.
+
+    ``families``: the families of server tools from which the server has some; None: any. ``is_searched``: the model may get deferred
+    tools.
+    """
     # An agent with other tools can still work, so its requests must pass by default.
     severity: Severity = "impossible" if all(isinstance(tool, ir.HostedTool | ir.McpServer) for tool in tools) else "lossy"
-    tools = [tool for tool in tools if _runs(tool, rules, severity, losses)]
+    tools = [tool for tool in tools if not _is_of(tool, families) or _runs(tool, rules, severity, losses)]
     if not rules.accepts_strict:
         tools = [_without_flag(tool, "strict", "lossy", losses) for tool in tools]
     if rules.cache_marks == "none":
@@ -466,6 +474,13 @@ def _runs(tool: ir.Tool, rules: DialectRules, severity: Severity, losses: Ledger
         has_other = isinstance(tool, ir.HostedTool) and tool.family == "web_search" and rules.search_tool is not None
         losses.dropped(tool, code=_OTHER_TOOL if has_other else _UNSUPPORTED, severity=severity)
     return runs
+
+
+def _is_of(tool: ir.Tool, families: frozenset[str] | None) -> bool:
+    """Return whether a server tool is of one of some families; None: any."""
+    if families is None:
+        return True
+    return "mcp" in families if isinstance(tool, ir.McpServer) else isinstance(tool, ir.HostedTool) and tool.family in families
 
 
 def _is_run(tool: ir.HostedTool | ir.McpServer, rules: DialectRules) -> bool:
