@@ -164,6 +164,7 @@ CODE_SEVERITIES: Mapping[str, Severity] = {
     "accounting": "info",
     "span_lost": "info",
     "not_stored": "info",
+    "not_allowed": "info",
     "billing_header": "info",
     "without_deferred": "info",
     "all_deferred": "info",

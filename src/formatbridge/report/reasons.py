@@ -34,6 +34,7 @@ REASONS: Mapping[str, str] = {
     "too_many": "more than the target accepts",
     "single_answer": "the target returns one answer only",
     "excluded": "not allowed together with another setting",
+    "not_allowed": "the caller's tool choice excludes it",
     "without_tools": "the target allows it only with tools",
     "without_deferred": "there is no deferred tool to search",
     "all_deferred": "the target requires a tool that is not deferred",

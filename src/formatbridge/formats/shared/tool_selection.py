@@ -289,14 +289,14 @@ def _kept_tools(tools: list[ir.Tool], chosen: set[_Key], has_list: bool, losses:
                 if (tool.name, each.name) in chosen:
                     inner.append(each)
                 else:
-                    losses.dropped(each, code="excluded", severity="info")
+                    losses.dropped(each, code="not_allowed")
             if inner:
                 kept.append(replace(tool, tools=inner))
                 continue
         elif _is_allowed(tool, chosen, has_list):
             kept.append(tool)
             continue
-        losses.dropped(tool, code="excluded", severity="info")
+        losses.dropped(tool, code="not_allowed")
     return kept
 
 
