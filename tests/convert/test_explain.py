@@ -232,6 +232,18 @@ def test_a_tool_choice_is_described_in_words(choice: object, line: str) -> None:
     assert _lines_of(REQUEST | {"tool_choice": choice}, "chat_completions", "responses")["Tools"][-1] == f"choice: {line}"
 
 
+def test_an_explanation_states_who_runs_each_tool() -> None:
+    """A person prepares the tools that the model will ask the application to run; a vendor defines some of them."""
+    types = ("bash_20250124", "text_editor_20250728", "web_search_20260318")
+    tools = [{"type": type, "name": type.rpartition("_")[0]} for type in types]
+    request = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}], "tools": tools}
+
+    lines = str(fb.explain(request, source="messages", target="messages")).splitlines()
+
+    assert "  - 2 tools that the caller runs: bash_20250124, text_editor_20250728" in lines
+    assert "  - 1 tool that the server runs: web_search" in lines
+
+
 def test_an_explanation_shows_no_header_and_no_answer() -> None:
     """A header may have a key, and a parsed answer has texts of the conversation."""
     server = {"name": "library", "streamableHttpTransport": {"url": "https://a.example", "headers": {"x-key": "secret-key"}}}

@@ -11,7 +11,7 @@ from formatbridge.convert.bodies import ConvertedRequest, convert_request
 from formatbridge.convert.input import Body, check
 from formatbridge.formats.format import FormatOrName, FormatSpec, Target
 from formatbridge.formats.model_facts import ModelFacts, facts_of
-from formatbridge.formats.shared.tool_selection import server_tool_name
+from formatbridge.formats.shared.tool_selection import is_run_by_caller, server_tool_name
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.field_paths import ABSENT, resolve
@@ -178,13 +178,17 @@ def _noun_of(part: ir.Part) -> str:
             return "other part"
 
 
+def _name_of(tool: ir.Tool) -> str:
+    return server_tool_name(tool) if isinstance(tool, ir.HostedTool | ir.McpServer) else tool.name
+
+
 def _tools(request: ir.Request) -> Iterator[str]:
-    servers = [server_tool_name(tool) for tool in request.tools if isinstance(tool, ir.HostedTool | ir.McpServer)]
-    functions = [tool.name for tool in request.tools if not isinstance(tool, ir.HostedTool | ir.McpServer)]
-    if functions:
-        yield f"{_counted(len(functions), 'tool')} that the caller runs: {_listed(functions)}"
-    if servers:
-        yield f"{_counted(len(servers), 'tool')} that the server runs: {_listed(servers)}"
+    by_caller = [_name_of(tool) for tool in request.tools if is_run_by_caller(tool)]
+    by_server = [_name_of(tool) for tool in request.tools if not is_run_by_caller(tool)]
+    if by_caller:
+        yield f"{_counted(len(by_caller), 'tool')} that the caller runs: {_listed(by_caller)}"
+    if by_server:
+        yield f"{_counted(len(by_server), 'tool')} that the server runs: {_listed(by_server)}"
     yield f"choice: {_choice(request.tool_choice)}"
 
 

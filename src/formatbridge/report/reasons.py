@@ -48,7 +48,7 @@ REASONS: Mapping[str, str] = {
     "too_late": "arrived after the target needed it",
     "unfinished": "only a part of it arrived",
     "server_history": "only its vendor can read server tool history",
-    "server_tool": "the target has no such server tool",
+    "server_tool": "the target has no such built-in tool",
     "repeated_id": "another call has the same id",
     "orphan": "call and result do not match",
     "no_turns": "the target requires a turn besides instructions",

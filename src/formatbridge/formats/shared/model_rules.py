@@ -21,7 +21,7 @@ from formatbridge.formats.shared.settings import (
     has_output_format,
     is_reasoning_off,
 )
-from formatbridge.formats.shared.tool_selection import added_tools, forces_call, server_tool_name
+from formatbridge.formats.shared.tool_selection import added_tools, forces_call, is_run_by_caller, server_tool_name
 from formatbridge.formats.shared.turns import without_final_answers
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
@@ -34,9 +34,6 @@ _OUTPUT_LIMIT, _CONTROL, _BUDGET_BOUNDS = "output_limit", "reasoning_control", "
 _LEVELS: tuple[ir.Effort, ...] = ("low", "high")
 """Levels that all models have that reason by level. Source: ai.google.dev/gemini-api/docs/thinking, thinking levels."""
 _BUDGETS: dict[ir.Effort, int] = {effort: limit for limit, effort in ANCHORS}
-
-_RUN_BY_CALLER = ("apply_patch", "bash_", "computer", "local_shell", "memory_", "shell", "text_editor_")
-"""Kinds of tools that a vendor defines and the caller runs. Sources: the official SDKs of Anthropic, OpenAI and Google."""
 
 
 def adapt_to_model(request: ir.Request, facts: ModelFacts, spec: FormatSpec, losses: Ledger) -> ir.Request:
@@ -166,7 +163,7 @@ def _is_built_in(tool: ir.HostedTool) -> bool:
     replace actions of ``computerUse`` (the official SDK, ``ComputerUse.excluded_predefined_functions``). The caller runs some tools that
     the vendor defines.
     """
-    return tool.family not in ("image_generation", "tool_search") and not tool.kind.startswith(_RUN_BY_CALLER)
+    return tool.family not in ("image_generation", "tool_search") and not is_run_by_caller(tool)
 
 
 def _without_choice_of(request: ir.Request, excluded: Set[str], losses: Ledger) -> ir.Request:

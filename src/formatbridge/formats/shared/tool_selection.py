@@ -18,6 +18,8 @@ from formatbridge.report.ledger import Ledger
 _Key = tuple[str | None, str]
 _tools_of = attrgetter("tools")
 _INSTRUCTING = frozenset({"system", "developer"})
+_RUN_BY_CALLER = ("apply_patch", "bash_", "computer", "local_shell", "memory_", "shell", "text_editor_")
+"""Kinds of tools that a vendor defines and the caller runs. Sources: the official SDKs of Anthropic, OpenAI and Google."""
 
 
 def select_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> ir.Request:
@@ -70,6 +72,13 @@ def added_tools(request: ir.Request) -> list[ir.Tool]:
     if not adds_tools(request):
         return []
     return [tool for message in request.messages for tool in message.tools or ()]
+
+
+def is_run_by_caller(tool: ir.Tool) -> bool:
+    """Return whether the caller runs a tool: every one but those that the server runs."""
+    return not isinstance(tool, ir.HostedTool | ir.McpServer) or (
+        isinstance(tool, ir.HostedTool) and tool.kind.startswith(_RUN_BY_CALLER)
+    )
 
 
 def is_deferred(tool: ir.Tool) -> bool:
