@@ -149,6 +149,8 @@ class DialectRules:
     """The values of ``include`` of Responses that the server accepts; None: as the format."""
     server_tools: frozenset[str] | None = None
     """The families of tools that the server runs, and the types of tools without a family, such as ``file_search``; None: as the format."""
+    search_excludes_functions: bool = False
+    """Whether the server rejects ``web_search_options`` next to functions. Such a request keeps its functions."""
     search_tool: str | None = None
     """The type of the tool, or the field, with which the server searches the web in place of ``web_search_options``. A request that is
     converted does not get it, because only some models have it or it has other settings; the report mentions it."""

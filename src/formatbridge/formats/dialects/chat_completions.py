@@ -39,7 +39,9 @@ HOSTED: Mapping[str, DialectRules] = {
         cache_marks="prompt_cache_breakpoint",
         media=_OPENAI_MEDIA,
         most_tools=MOST_TOOLS_OF_OPENAI,
+        search_excludes_functions=True,
         sources=sources_of_fields({
+            "pydantic/pydantic-ai#2822, BerriAI/litellm#12311, BerriAI/litellm#21574": "search_excludes_functions",
             "teabranch/open-responses-server#41": "rejects",
             "xlinx/sd-webui-decadetw-auto-prompt-llm#29": "rejects.top_k",
             "CherryHQ/cherry-studio#6155": "rejects.enable_thinking",

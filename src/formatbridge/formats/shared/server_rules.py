@@ -414,6 +414,8 @@ def _adapt_tools(request: ir.Request, spec: FormatSpec, rules: DialectRules, los
     families = spec.tool_rules.families_of_format if request.format != spec.name else None
     if "tools" in rules.unread:
         return _without_tools(request, code_of_field("tools", rules), "impossible", losses)
+    if rules.search_excludes_functions:
+        request = _without_search(request, losses)
     is_searched = rules.has_tool_search is not False and not _loses_search(request, rules)
     tools = _adapted(request.tools, rules, families, is_searched, losses)
     most = rules.most_tools
@@ -428,6 +430,25 @@ def _adapt_tools(request: ir.Request, spec: FormatSpec, rules: DialectRules, los
     if is_same_list(tools, request.tools) and is_same_list(messages, request.messages):
         return request
     return replace(request, tools=tools, messages=messages)
+
+
+def _without_search(request: ir.Request, losses: Ledger) -> ir.Request:
+    """Leave out the web searches of a request with tools that the caller runs: an agent with these can still work."""
+    tools = (*request.tools, *added_tools(request))
+    searches = [tool for tool in tools if _is_search(tool)]
+    if not searches or all(isinstance(tool, ir.HostedTool | ir.McpServer) for tool in tools):
+        return request
+    for tool in searches:
+        losses.dropped(tool, code=_COMBINATION)
+    messages = [
+        replace(message, tools=[tool for tool in message.tools if not _is_search(tool)]) if message.tools else message
+        for message in request.messages
+    ]
+    return replace(request, tools=[tool for tool in request.tools if not _is_search(tool)], messages=messages)
+
+
+def _is_search(tool: ir.Tool) -> bool:
+    return isinstance(tool, ir.HostedTool) and tool.family == "web_search"
 
 
 def _loses_search(request: ir.Request, rules: DialectRules) -> bool:
@@ -471,7 +492,7 @@ def _runs(tool: ir.Tool, rules: DialectRules, severity: Severity, losses: Ledger
     """Return whether the server has a tool; note one that it does not run."""
     runs = not isinstance(tool, ir.HostedTool | ir.McpServer) or _is_run(tool, rules)
     if not runs:
-        has_other = isinstance(tool, ir.HostedTool) and tool.family == "web_search" and rules.search_tool is not None
+        has_other = _is_search(tool) and rules.search_tool is not None
         losses.dropped(tool, code=_OTHER_TOOL if has_other else _UNSUPPORTED, severity=severity)
     return runs
 

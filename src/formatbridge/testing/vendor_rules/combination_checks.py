@@ -23,6 +23,17 @@ def format_without_tools(source: str, message: str, *, code: str | None = None) 
     return Rule("format_with_tools", "a `response_format` next to `tools`", source, check)
 
 
+def search_without_functions(source: str) -> Rule:
+    """Return a rule for servers of which only the models without functions search the web."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        is_refused = body.get("tools") and body.get("web_search_options") is not None
+        message, field = "Unknown parameter: 'web_search_options'.", "web_search_options"
+        return openai_failure(400, message, param=field, code="unknown_parameter") if is_refused else None
+
+    return Rule("search_with_functions", "`web_search_options` next to `tools`", source, check)
+
+
 def schema_without_stream(source: str, message: str) -> Rule:
     """Return a rule for servers that have no output format with a schema in a stream."""
 

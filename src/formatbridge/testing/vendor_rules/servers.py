@@ -46,6 +46,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             no_cache_control("nadeko-bot/nadekobot#34", "Unknown parameter: 'cache_control'."),
             checks.no_fields("CherryHQ/cherry-studio#6155, nashsu/llm_wiki#336, teabranch/open-responses-server#41", *_FOREIGN),
             checks.at_most("anomalyco/opencode#4909, zed-industries/zed#42393, 0x4m4/hexstrike-ai#29", "tools", 128),
+            combinations.search_without_functions("pydantic/pydantic-ai#2822, BerriAI/litellm#12311"),
             checks.part_types(
                 "openai/openai-python, chat_completion_content_part_param.py", "text", "image_url", "input_audio", "file", "refusal"
             ),
