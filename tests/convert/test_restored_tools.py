@@ -71,9 +71,9 @@ ANSWER: dict[str, Any] = {
     "server_option": 3,
 }
 RESTORED: list[dict[str, Any]] = [
-    {"type": "function_call", "call_id": "c1", "namespace": "crm", "name": "find", "arguments": "{}"},
-    {"type": "custom_tool_call", "call_id": "c2", "namespace": "crm", "name": "query", "input": "ab"},
-    {"type": "tool_search_call", "call_id": "c3", "execution": "client", "arguments": {"query": "a"}},
+    {"type": "function_call", "id": "fc_1", "call_id": "c1", "namespace": "crm", "name": "find", "arguments": "{}"},
+    {"type": "custom_tool_call", "id": "ctc_2", "call_id": "c2", "namespace": "crm", "name": "query", "input": "ab"},
+    {"type": "tool_search_call", "id": "tsc_3", "call_id": "c3", "execution": "client", "arguments": {"query": "a"}},
 ]
 
 

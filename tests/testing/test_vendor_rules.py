@@ -101,6 +101,8 @@ _MESSAGES_CALL = {"role": "assistant", "content": [{"type": "tool_use", "id": "c
 _MESSAGES_RESULT = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "12:00"}]}
 _RESPONSES_CALL = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}
 _RESPONSES_RESULT = {"type": "function_call_output", "call_id": "c1", "output": "12:00"}
+_CUSTOM_CALL = {"type": "custom_tool_call", "call_id": "c1", "name": "f", "input": "now"}
+_CUSTOM_RESULT = {"type": "custom_tool_call_output", "call_id": "c1", "output": "12:00"}
 _USER = {"role": "user", "content": "hi"}
 PDF = "data:application/pdf;base64,JVBERi0="
 _THINKING = {"type": "thinking", "thinking": "Hm.", "signature": "c2lnbmVk"}
@@ -314,6 +316,8 @@ REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
     ("responses", "item_id", {"input": [_output("msg_1"), _output("msg_1")]}, 400, "Duplicate item found with id msg_1."),
     ("responses", "item_id", {"input": [_output("item_1")]}, 400,
      "Invalid 'input[0].id': 'item_1'. Expected an ID that begins with 'msg'."),
+    ("responses", "item_id", {"input": [{**_CUSTOM_CALL, "id": "fc_1"}, _CUSTOM_RESULT]}, 400,
+     "Invalid 'input[0].id': 'fc_1'. Expected an ID that begins with 'ctc'."),
     ("responses", "call_id_length", {"input": [{**item, "call_id": "c" * 65} for item in (_RESPONSES_CALL, _RESPONSES_RESULT)]}, 400,
      "Invalid 'input[0].call_id': string too long. Expected a string with maximum length 64"),
     ("responses", "function_name", {"input": [{**_RESPONSES_CALL, "name": "get.time"}, _RESPONSES_RESULT]}, 400,
@@ -449,6 +453,7 @@ ACCEPTED: list[tuple[str, str, dict[str, Any]]] = [
     ("responses", "unknown_choice", {**_functions("responses", {"type": "object", "properties": {}}),
                                      "tool_choice": {"type": "function", "name": "now"}}),
     ("responses", "item_id", {"input": [_output("msg_1"), _output("msg_2")]}),
+    ("responses", "item_id", {"input": [{**_CUSTOM_CALL, "id": "ctc_1"}, _CUSTOM_RESULT]}),
     ("responses", "call_id_length", {"input": [{**item, "call_id": "c" * 64} for item in (_RESPONSES_CALL, _RESPONSES_RESULT)]}),
     ("responses", "function_name", {"input": [{**_RESPONSES_CALL, "name": "get_time"}, _RESPONSES_RESULT]}),
     ("responses", "file_name",

@@ -12,6 +12,7 @@ from formatbridge.formats.responses.content import decode_content, encode_conten
 from formatbridge.formats.responses.holds import drop_unheld, drop_unheld_in_answer
 from formatbridge.formats.responses.item_ids import ItemIds
 from formatbridge.formats.responses.tools import TOOL_SEARCH, decode_tool
+from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.parts import set_unknown_severity
 from formatbridge.formats.shared.tool_arguments import encode_arguments_object, encode_arguments_text
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
@@ -44,7 +45,18 @@ def decode_call(raw: JsonObject, src: str) -> ir.ToolCall:
 def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
     """Encode a tool call as an input item."""
     drop_unheld(call, losses)
-    return _encode_any_call(call, losses)
+    item = _encode_any_call(call, losses)
+    if call.item_id is not None and call.item_id.startswith(_OTHER_ITEMS[call.kind]):
+        drop_field(call, "item_id", losses)
+        del item["id"]
+    return item
+
+
+_PREFIXES = {"function": "fc_", "custom": "ctc_", "tool_search": "tsc_"}
+"""Kinds of calls to the beginning of the ids of their items. OpenAI's server rejects the id of another type (can1357/oh-my-pi#977)."""
+_OTHER_ITEMS = {kind: tuple(each for each in _PREFIXES.values() if each != prefix) for kind, prefix in _PREFIXES.items()}
+"""Kinds of calls to the beginnings of the ids of other items. A call has such an id if it was of another kind for the caller, or is
+again."""
 
 
 def _encode_any_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
@@ -72,12 +84,12 @@ def encode_answer_call(call: ir.ToolCall, index: int, ids: ItemIds, losses: Ledg
     # Events of a stream name their item by its id (``item_id``), so each output item has one.
     if call.has_generated_id or call.kind == "custom":
         ids.note_call(call, index)
-    if call.kind == "tool_search":
-        item["id"], item["status"] = call.item_id or ids.generate("tsc", index), "completed"
-    elif call.kind == "custom":  # the official type has no status
-        item["id"] = call.item_id or ids.generate("ctc", index)
-    else:
-        item["id"], item["status"] = call.item_id or ids.generate("fc", index), "completed"
+    prefix, other, item_id = _PREFIXES[call.kind], _OTHER_ITEMS[call.kind], call.item_id
+    if item_id is not None and item_id.startswith(other):  # the server called a function for this tool of the caller
+        item_id = prefix + item_id.partition("_")[2]
+    item["id"] = item_id or ids.generate(prefix[:-1], index)
+    if call.kind != "custom":  # the official type has no status
+        item["status"] = "completed"
     return item
 
 

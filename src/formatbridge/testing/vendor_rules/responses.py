@@ -302,7 +302,7 @@ _CALLS = frozenset({"function_call", "custom_tool_call"})
 _OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output"})
 _LABEL = re.compile("[a-zA-Z0-9_-]+")
 _NAMED = frozenset({"function", "custom"})
-_PREFIXES = {"message": "msg", "function_call": "fc", "reasoning": "rs"}
+_PREFIXES = {"message": "msg", "function_call": "fc", "custom_tool_call": "ctc", "reasoning": "rs"}
 """Types of items to the beginning of their ids, where a report quotes it."""
 _LONGEST_CALL_ID = 64
 
@@ -339,8 +339,10 @@ RULES = (
          openai.SCHEMA_SOURCE, _check_schemas),
     Rule("unknown_choice", "`tool_choice` requires a call or names a tool, and the request does not have such a tool",
          "vllm-project/vllm#40399", _check_choice),
-    Rule("item_id", "the id of an item is repeated, or does not begin with `msg` (messages), `fc` (function calls) or `rs` (reasoning)",
-         "microsoft/vscode#321977, OpenRouterTeam/ai-sdk-provider#254, openai/codex#33176, Wei-Shaw/sub2api#3981", _check_item_ids),
+    Rule("item_id", "the id of an item is repeated, or does not begin with `msg` (messages), `fc` (function calls), `ctc` (custom tool "
+         "calls) or `rs` (reasoning)",
+         "microsoft/vscode#321977, OpenRouterTeam/ai-sdk-provider#254, openai/codex#33176, Wei-Shaw/sub2api#3981, can1357/oh-my-pi#977",
+         _check_item_ids),
     Rule("call_id_length", "a `call_id` has over 64 characters", "AnswerDotAI/fastllm#45, openclaw/openclaw#875", _check_call_ids),
     Rule("function_name", "the name of a function has other characters than letters, digits, hyphens and underscores, or over 64",
          openai.NAME_SOURCE, _check_names),
