@@ -428,11 +428,13 @@ HOSTED: Mapping[str, DialectRules] = {
         accepts_refusals=False,
         prefill_field="partial",
         prefill_excludes_reasoning=True,
-        ranges={"temperature": (0, 1.99)},
+        ranges={"temperature": (0, 1.99), "top_p": (0.001, 1)},
         sources=sources_of_fields({
             "docs.qwencloud.com/api-reference/chat/openai-chat, messages": "accepts_legacy_functions",
             "alibabacloud.com/help/en/model-studio/context-cache": "cache_marks",
-            "mnfst/modelparams.dev#232, #235": "ranges",
+            "mnfst/modelparams.dev#232, #235; help.aliyun.com/zh/dashscope/qwen-api-details, top_p; netease-youdao/QAnything#360": (
+                "ranges"
+            ),
             "docs.qwencloud.com/api-reference/chat/openai-chat, enable_search": "ignores search_tool",
             "docs.qwencloud.com/api-reference/chat/openai-chat": "reads",
             "mcowger/plexus#77": "accepts_developer_role",

@@ -401,6 +401,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.functions_only("alibabacloud.com/help/en/model-studio/qwen-api-via-openai-chat-completions"),
             checks.no_fields("docs.qwencloud.com/api-reference/chat/openai-chat", "web_search_options"),
             checks.in_range("mnfst/modelparams.dev#232", "temperature", 0, 1.9999),
+            checks.in_range("netease-youdao/QAnything#360", "top_p", 1e-9, 1),
             checks.common_roles("mcowger/plexus#77"),
             checks.tool_choices("pydantic/pydantic-ai#1265", "auto", "none"),
             checks.part_types("QwenLM/qwen-code#1888", "text", "image_url", "video_url", "video", "input_audio"),
