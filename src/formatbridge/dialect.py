@@ -233,6 +233,8 @@ class DialectRules:
     """Whether the server accepts reasoning without a token of the format."""
     reads_encrypted_reasoning: bool = True
     """Whether the server reads the encrypted content of reasoning; otherwise only its text is sent."""
+    encrypted_reasoning_is_text: bool = False
+    """Whether the server reads the encrypted content of reasoning as its text, and no other field. It gets the text there."""
     accepts_labels: bool = False
     """Whether a request of generate_content may have ``labels``."""
     accepts_call_ids: bool = True

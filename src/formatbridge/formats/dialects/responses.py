@@ -48,6 +48,8 @@ RESPONSES: Mapping[str, DialectRules] = {
         output_formats=frozenset({"json_schema"}),
         media=frozenset({"image_data"}),
         image_types=STILL_IMAGES,
+        reads_image_detail=False,
+        encrypted_reasoning_is_text=True,
         accepts_generated_images=False,
         accepts_refusals=False,
         cache_marks="none",
@@ -57,6 +59,9 @@ RESPONSES: Mapping[str, DialectRules] = {
                     "efforts output_formats media accepts_refusals cache_marks accepts_generated_images rejects "
                     "accepts_strict accepts_empty_arguments ignores ignores_nested accepts_later_configuration "
                     "item_types has_tool_search server_tools"
+                ),
+                "github.com/ollama/ollama openai/responses.go, FromResponsesRequest": (
+                    "reads_image_detail encrypted_reasoning_is_text"
                 ),
                 "github.com/ollama/ollama openai/openai.go, decodeImageURL": "image_types",
                 "ollama/ollama#17673": "has_custom_tools",

@@ -200,7 +200,8 @@ def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
     detail = part.detail or "auto"
     if detail not in _DETAILS:
         detail = losses.changed(part, "detail", "auto")
-    image: JsonObject = {"type": "input_image", "detail": detail}
+    has_detail = part.detail is not None or losses.dialect is None or losses.dialect.reads_image_detail
+    image: JsonObject = {"type": "input_image", "detail": detail} if has_detail else {"type": "input_image"}
     if part.file_id is not None:
         # The id of a file is valid at the vendor where it was uploaded.
         if part.vendor != "openai":

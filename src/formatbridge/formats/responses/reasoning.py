@@ -46,6 +46,8 @@ def encode_reasoning(part: ir.Reasoning, losses: Ledger, options: Options) -> Js
     openai/openai-agents-python#919). So no id is generated here. For reasoning without a token of this format, the options decide.
     """
     signature, rules = part.signature, losses.dialect
+    if rules is not None and rules.encrypted_reasoning_is_text:
+        return _encode_as_text(part, losses)
     reads_tokens = rules is None or rules.reads_encrypted_reasoning
     if signature is not None and is_native_token(signature, "responses") and reads_tokens:
         drop_unheld(part, losses)
@@ -59,6 +61,25 @@ def encode_reasoning(part: ir.Reasoning, losses: Ledger, options: Options) -> Js
         drop_unsigned(part, losses)
         return None
     return _encode_unsigned(part, losses, options)
+
+
+def _encode_as_text(part: ir.Reasoning, losses: Ledger) -> JsonObject | None:
+    """Encode reasoning for a server that reads the encrypted content of an item as its text. Without a text there is nothing to read."""
+    if not part.text:
+        drop_unsigned(part, losses)
+        return None
+    drop_unheld(part, losses)
+    item: JsonObject = {"type": "reasoning"}
+    signature = part.signature
+    if signature is not None and is_native_token(signature, "responses"):
+        item = item | ({"id": item_id} if (item_id := id_of(part)) else {})
+        if signature.token != part.text:  # the server's answers have the same text as summary and as encrypted content
+            losses.dropped(signature, code="unsupported_by_server")
+    else:
+        drop_field(part, "id", losses)
+        if signature is not None:
+            losses.dropped(signature, code="foreign_signature")
+    return item | {"summary": _summary(part.text), "encrypted_content": part.text}
 
 
 def _encode_unsigned(part: ir.Reasoning, losses: Ledger, options: Options) -> JsonObject:

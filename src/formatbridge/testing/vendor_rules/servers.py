@@ -561,6 +561,7 @@ RULES_NOT_ENFORCED: Mapping[tuple[str | None, fb.FormatName], frozenset[str]] = 
     ("mistral", "chat_completions"): frozenset({"metadata_not_stored", "empty_list"}),
     ("moonshot", "messages"): frozenset({"unknown_signature"}),
     ("ollama", "chat_completions"): frozenset({"stop_count"}),
+    ("ollama", "responses"): frozenset({"reasoning_not_stored", "unknown_token"}),
     ("sglang", "chat_completions"): frozenset({"stop_count"}),
     ("xai", "chat_completions"): frozenset({"metadata_not_stored"}),
     ("xai", "responses"): frozenset({"item_id"}),
