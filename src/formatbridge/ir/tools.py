@@ -63,6 +63,7 @@ class HostedTool:
 
     ``family``: the families that formats share are ``web_search``, ``web_fetch``, ``code``, ``image_generation`` and ``tool_search``;
     ``other`` has no counterpart in another format. ``kind`` is the source's type. Options without a separate field are in ``extra``.
+    ``second_src`` is the pointer of the domains, where the format stores them separately.
     """
 
     family: Literal["web_search", "web_fetch", "code", "image_generation", "tool_search", "other"]
@@ -75,6 +76,7 @@ class HostedTool:
     max_uses: int | None = None
     cache: CacheMark | None = None
     src: str = ""
+    second_src: str = ""
     extra: JsonObject | None = None
 
 

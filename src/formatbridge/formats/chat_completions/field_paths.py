@@ -36,6 +36,8 @@ FIELD_PATHS = FieldPaths(
         "CustomTool.description": ("custom/description",),
         "CustomTool.format": ("custom/format",),
         "ToolChoice.allowed_mode": ("allowed_tools/mode",),
+        "HostedTool.allowed_domains": ("^search_domain_filter",),
+        "HostedTool.blocked_domains": ("^search_domain_filter",),
         "HostedTool.context_size": ("search_context_size",),
         "HostedTool.user_location": ("user_location",),
         "ToolCall.name": ("function/name", "custom/name", "name"),

@@ -15,8 +15,15 @@ _OPTIONS = frozenset({"search_context_size", "user_location"})
 _LOCATION = frozenset({"type", "approximate"})
 
 
-def decode_hosted_tool(raw: JsonObject, src: str) -> ir.HostedTool:
-    """Decode ``web_search_options`` as a hosted tool."""
+def decode_hosted_tool(raw: JsonObject | None, domains: list[str] | None) -> ir.HostedTool:
+    """Decode ``web_search_options`` and the domains in ``search_domain_filter``, of which there is at least one, as a hosted tool."""
+    # {"search_domain_filter": ["a.example"]}, or blocked domains: ["-b.example"] (docs.perplexity.ai/docs/sonar/filters)
+    allowed = [domain for domain in domains or () if not domain.startswith("-")]
+    blocked = [domain[1:] for domain in domains or () if domain.startswith("-")]
+    src, second_src = (
+        ("/search_domain_filter", "") if raw is None else ("/web_search_options", "/search_domain_filter" if domains else "")
+    )
+    raw = raw or {}
     # The fields of the location are one level deeper than in Responses (official SDK, ``WebSearchOptionsUserLocation``).
     location = raw.get("user_location") or {}
     approximate = location.get("approximate") or {}
@@ -25,7 +32,10 @@ def decode_hosted_tool(raw: JsonObject, src: str) -> ir.HostedTool:
         kind="web_search",
         user_location=dict(approximate) if approximate else None,
         context_size=raw.get("search_context_size"),
+        allowed_domains=allowed or None,
+        blocked_domains=blocked or None,
         src=src,
+        second_src=second_src,
         extra=merge_extra(read_extra(raw, _OPTIONS), read_extra(location, _LOCATION, "user_location/")),
     )
 

@@ -29,7 +29,7 @@ DETECTION: tuple[DetectionRule, ...] = (
     *detection_rules("request", 6, "random_seed", "safe_prompt", "enable_thinking", "min_p", "repetition_penalty", "usage/include"),
     *detection_rules(
         "request", 6, "n", "stop", "seed", "logit_bias", "presence_penalty", "frequency_penalty", "max_completion_tokens",
-        "reasoning_effort", "functions", "logprobs", "web_search_options", "modalities",
+        "reasoning_effort", "functions", "logprobs", "web_search_options", "search_domain_filter", "modalities",
     ),
     DetectionRule("request", 5, "prediction", shape=dict),
     DetectionRule("request", 5, "tool_choice", shape=str),

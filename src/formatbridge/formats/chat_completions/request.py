@@ -43,7 +43,7 @@ from formatbridge.report.ledger import Ledger
 
 _KNOWN = SETTINGS.canonical.keys() | CONFIG_FIELDS | OTHER_NAMES.keys() | {
     "model", "messages", "stream", "stream_options", "stop", "max_tokens", "tools", "tool_choice", "functions", "function_call",
-    "response_format", "web_search_options", "modalities", "audio", "service_tier", "cache_control",
+    "response_format", "web_search_options", "search_domain_filter", "modalities", "audio", "service_tier", "cache_control",
 }  # fmt: skip
 _BODY = frozenset({"model", "messages", "stream"})
 """Keys that ``decode_request`` reads itself."""
@@ -116,8 +116,7 @@ def _decode_nested_options(body: JsonObject, request: ir.Request) -> None:
     """Decode the fields that are not flat settings: tools, reasoning settings, output formats."""
     unread = decode_nested_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
     request.extra = merge_extra(read_extra(body, _KNOWN), unread)
-    if body.get("tools") or body.get("functions") or body.get("web_search_options") is not None:
-        request.tools = _decode_tools(body)
+    request.tools = _decode_tools(body)
     # ``function_call`` is "deprecated in favor of `tool_choice`" (official SDK, ``CompletionCreateParams``). So with both,
     # ``tool_choice`` is valid (fixture tool_choice_twice).
     choice, legacy = body.get("tool_choice"), body.get("function_call")
@@ -194,8 +193,9 @@ def _decode_tools(body: JsonObject) -> list[ir.Tool]:
     tools = [decode_tool(raw, f"/tools/{index}") for index, raw in enumerate(body.get("tools") or ())]
     tools += [decode_function(raw, f"/functions/{index}", "", None) for index, raw in enumerate(body.get("functions") or ())]
     # Web search is a setting here, not an entry of ``tools`` (official SDK, ``WebSearchOptions``). An empty object enables it.
-    search = body.get("web_search_options")
-    return tools if search is None else [*tools, decode_hosted_tool(search, "/web_search_options")]
+    # Perplexity always searches, and its callers may set the domains alone.
+    search, domains = body.get("web_search_options"), body.get("search_domain_filter")
+    return [*tools, decode_hosted_tool(search, domains)] if search is not None or domains else tools
 
 
 def _encode_tools(request: ir.Request, tools: list[ir.Tool], losses: Ledger) -> JsonObject:

@@ -271,6 +271,8 @@ class Request(Wire):
     safety_identifier: str | None = None
     """A hash that identifies the end user; at most 128 characters."""
     seed: Int | None = None
+    search_domain_filter: list[str] | None = None
+    """Perplexity: the domains of the web search; a domain that begins with a hyphen is blocked."""
     service_tier: str | None = None
     """Known: auto, default, flex, scale, priority, fast; other servers have more values."""
     stop: str | list[str] | None = None
