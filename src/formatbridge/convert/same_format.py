@@ -148,6 +148,8 @@ class _Adaptation:
         patterns = self._rules.rejects_nested if self._rules is not None else ()
         self._rejected = [pointer for pattern in sorted(patterns) for pointer in _matches(raw, pattern.split("/"), "", format)]
         """The pointers of fields below others that the server rejects."""
+        self._rejected_in_messages = set(_rejected_in_messages(raw.get(self._field), self._field, self._rules))
+        """The pointers of fields of messages that the server rejects."""
         self._codes = {loss.code for loss in self._noted.losses}
 
     def body(self, losses: Ledger) -> JsonObject:
@@ -409,7 +411,8 @@ class _Adaptation:
             loss for loss in self._noted.losses if loss.code in _OF_TARGET or self._patch.concerns(loss.path) or differs(loss.path)
         ]
         for loss in noted:
-            if loss.path in self._rejected and loss.code not in _OF_TARGET:  # the encoder leaves it out because of the server
+            is_rejected = loss.path in self._rejected or (loss.kind == "dropped" and loss.path in self._rejected_in_messages)
+            if is_rejected and loss.code not in _OF_TARGET:  # the encoder leaves it out because of the server
                 losses.dropped_at(loss.path, "rejected_by_server", severity=loss.severity)
             else:
                 losses.include([loss])
@@ -557,6 +560,13 @@ def _matches(value: Any, steps: list[str], pointer: str, format: FormatSpec) -> 
     elif isinstance(value, dict):
         for key in format.keys_of(step):
             yield from _matches(value.get(key), rest, f"{pointer}/{key}", format)
+
+
+def _rejected_in_messages(messages: Any, field: str, rules: DialectRules | None) -> Iterator[str]:
+    """Yield the pointers of the fields of messages that the server rejects. ``field``: that of the conversation."""
+    rejected = rules.rejects_in_messages if rules is not None else ()
+    for index, message in enumerate(messages if rejected and isinstance(messages, list) else ()):
+        yield from (f"/{field}/{index}/{key}" for key in message if f"{message.get('role')}.{key}" in rejected)
 
 
 _MOST_ROUNDS = 3
