@@ -67,3 +67,20 @@ def test_a_field_that_is_ignored_while_reasoning_has_the_name_of_its_format(sour
 
     assert "stop_sequences" not in converted.body
     assert [(loss.path, loss.code) for loss in converted.losses] == [(f"/{stop}", "ignored_by_server")]
+
+
+def test_joined_messages_keep_the_reasoning_of_each() -> None:
+    """Some servers reject two messages of one role in a row."""
+    user = {"role": "user", "content": "Hi"}
+    first = {"role": "assistant", "content": "One.", "reasoning_content": "Think."}
+    second = {"role": "assistant", "content": "Two.", "reasoning_content": "Think again."}
+    rules = fb.DialectRules(server="Local", requires_alternating_turns=True)
+    target = fb.Target("chat_completions", dialect=fb.Dialect("local", {"chat_completions": rules}))
+
+    converted = fb.convert_request(
+        {"model": "m", "messages": [user, first, second, user]}, source="chat_completions", target=target
+    )
+
+    joined = converted.body["messages"][1]
+    assert joined["content"] == [{"type": "text", "text": "One."}, {"type": "text", "text": "Two."}]
+    assert joined["reasoning_content"] == "Think.\n\nThink again."

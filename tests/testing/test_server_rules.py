@@ -125,6 +125,8 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
         for name in ("azure", "openai")
     ),
     ("openai", "chat_completions", "cache_control", {"tools": [_TOOLS["tools"][0] | {"cache_control": _MARK}]}),
+    ("perplexity", "chat_completions", "field_of_message", {"messages": [{**_USER, "name": "ann"}]}),
+    ("perplexity", "chat_completions", "field_of_message", {"messages": [_USER, {**_ANSWER, "reasoning_content": "Hm."}, _USER]}),
     ("qwen", "chat_completions", "format_with_reasoning", _JSON),
     ("qwen", "chat_completions", "format_with_reasoning", {**_SCHEMA, "enable_thinking": True}),
     ("deepseek", "chat_completions", "most", {"stop": [str(number) for number in range(17)]}),
@@ -198,6 +200,7 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("groq", "chat_completions", "schema_in_stream", _SCHEMA),
     ("groq", "chat_completions", "schema_in_stream", {**_JSON, "stream": True}),
     *((name, "chat_completions", "cache_control", _TOOLS) for name in ("azure", "openai")),
+    ("perplexity", "chat_completions", "field_of_message", {"messages": [_USER, _ANSWER, _USER]}),
     ("qwen", "chat_completions", "format_with_reasoning", {**_JSON, "enable_thinking": False}),
     ("qwen", "chat_completions", "format_with_reasoning", {"response_format": {"type": "text"}}),
     ("deepseek", "chat_completions", "most", {"stop": [str(number) for number in range(16)]}),

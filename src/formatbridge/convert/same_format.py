@@ -461,7 +461,7 @@ def _without_history(format: FormatSpec) -> FormatSpec:
     The caller's messages may have their reasoning in any field.
     """
     rules = format.dialect
-    if rules is None or rules.reasoning_history in (None, "none"):
+    if rules is None or rules.reasoning_history is None:
         return format
     return replace(format, dialect=replace(rules, reasoning_history=None))
 

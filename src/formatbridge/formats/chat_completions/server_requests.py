@@ -56,11 +56,11 @@ class _Messages:
         if message.get("role") != "assistant":
             return message
         history = self._rules.reasoning_history
-        if history == "none":
-            return self._without_reasoning(message, index)
         # Mistral: {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "..."}]}, {"type": "text", "text": "..."}]}
         content = message.get("content")
         thinking = [part for part in content if part.get("type") == "thinking"] if isinstance(content, list) else []
+        if history == "none":
+            return self._without_reasoning(message, thinking, index)
         if history == "thinking_part":
             return self._with_thinking_part(message, thinking, index)
         reads_details = history == "reasoning" and self._rules.reasoning_control == "reasoning"  # OpenRouter
@@ -88,8 +88,11 @@ class _Messages:
             self._losses.added(f"/messages/{index}/{field}", text, f"{self._rules.server} reads the text of reasoning there")
         return message | {field: text}
 
-    def _without_reasoning(self, message: JsonObject, index: int) -> JsonObject:
-        """Return a message without the fields with reasoning. Parts with reasoning have been removed before."""
+    def _without_reasoning(self, message: JsonObject, thinking: list[JsonObject], index: int) -> JsonObject:
+        """Return a message without the fields and the parts of its content with reasoning."""
+        for part in thinking:
+            self._note(f"/messages/{index}/content/{message['content'].index(part)}", part, "unsupported_by_server")
+        message = _without_thinking_parts(message, thinking)
         for key in sorted(REASONING_FIELDS & message.keys()):
             if message[key]:
                 self._note(f"/messages/{index}/{key}", message[key], "unsupported_by_server")

@@ -381,6 +381,11 @@ HOSTED: Mapping[str, DialectRules] = {
         most_domains=20,
         efforts=frozenset({"minimal", "low", "medium", "high"}),
         reads=frozenset({"top_k"}),
+        rejects_in_messages=frozenset({
+            "system.name", "user.name", "assistant.name", "tool.name", "assistant.audio", "assistant.refusal", "assistant.annotations",
+            "assistant.reasoning_content", "assistant.reasoning", "assistant.reasoning_details", "assistant.thinking_blocks",
+        }),
+        reasoning_history="none",
         requires_alternating_turns=True,
         accepts_final_answers=False,
         accepts_later_instructions=False,
@@ -400,6 +405,9 @@ HOSTED: Mapping[str, DialectRules] = {
             WHY_NO_CACHE_MARKS: "cache_marks",
             "pypi.org/project/perplexityai, types/shared_params/chat_message_input.py": (
                 "accepts_refusals document_part accepts_developer_role media"
+            ),
+            "BerriAI/litellm#2373; pypi.org/project/perplexityai, types/shared_params/chat_message_input.py": (
+                "rejects_in_messages reasoning_history"
             ),
             "perplexityai/api-discussion#265": "requires_alternating_turns",
             "BerriAI/litellm#3918": "accepts_final_answers",

@@ -260,11 +260,14 @@ def is_carried(signature: ir.Signature, slot: ir.FormatName, options: Options) -
     return options.carry_reasoning or signature.issuer == slot
 
 
-def drop_unsigned(part: ir.Reasoning, losses: Ledger) -> None:
-    """Note that the target rejects reasoning without a token of its format: the text, the token and the id are dropped."""
+def drop_unsigned(part: ir.Reasoning, losses: Ledger, code: str = "unsigned_reasoning") -> None:
+    """Note that the target rejects reasoning without a token of its format: the text, the token and the id are dropped.
+
+    ``code``: that of the loss of the text.
+    """
     losses.extras(part)
     if part.text:
-        losses.dropped(part, "text", "unsigned_reasoning")
+        losses.dropped(part, "text", code)
         losses.dropped(part.signature, code="foreign_signature")
         drop_field(part, "id", losses)
     elif part.signature:

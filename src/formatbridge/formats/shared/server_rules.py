@@ -16,6 +16,7 @@ from formatbridge.dialect import DialectRules, MediaSource
 from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.shared.media import known_text
 from formatbridge.formats.shared.parts import encode_opaque, is_list_item, is_read_image, is_same_list, known_mime
+from formatbridge.formats.shared.reasoning_tokens import drop_unsigned
 from formatbridge.formats.shared.settings import clamp, is_reasoning_off
 from formatbridge.formats.shared.tool_selection import added_tools, adds_tools, note_moved, without_other_tools
 from formatbridge.formats.shared.turns import leading_instructions, with_instructions_first, without_final_answers
@@ -315,6 +316,9 @@ def _without_key(value: JsonValue, key: str) -> JsonValue:
 def _adapt_kind(part: ir.Part, rules: DialectRules, losses: Ledger, severity: Severity) -> ir.Part | None:
     """Return a part of a kind that the server reads: the part, or a text in its place; None if it has none."""
     match part:
+        case ir.Reasoning() if part.text and rules.reasoning_history == "none":
+            drop_unsigned(part, losses, _UNSUPPORTED)
+            return None
         case ir.Reasoning():
             is_read = _reads_reasoning(part, rules)
         case ir.Refusal():
@@ -336,9 +340,7 @@ def _adapt_kind(part: ir.Part, rules: DialectRules, losses: Ledger, severity: Se
 
 
 def _reads_reasoning(part: ir.Reasoning, rules: DialectRules) -> bool:
-    if part.text:
-        return rules.reasoning_history != "none"
-    is_redacted = part.signature is not None and part.signature.kind != "thinking"
+    is_redacted = not part.text and part.signature is not None and part.signature.kind != "thinking"
     return not (is_redacted and "redacted_thinking" in rules.rejects_blocks)
 
 

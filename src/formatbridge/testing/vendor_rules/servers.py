@@ -26,6 +26,9 @@ _FOREIGN = (
     "reasoning_format",
 )
 _OF_OTHER_ANSWERS = ("reasoning_details", "thinking_blocks", "refusal", "annotations", "audio")
+"""Fields of assistant messages that the types of some servers do not have."""
+_OF_ANSWERS = ("reasoning_content", "reasoning", *_OF_OTHER_ANSWERS)
+"""Those fields, with the texts of reasoning."""
 _ANTHROPIC_GUIDE = "api-docs.deepseek.com/guides/anthropic_api"
 _MINIMAX_GUIDE = "platform.minimax.io/docs/api-reference/text-anthropic-api"
 _OLLAMA_RESPONSES = "ollama/ollama, openai/responses.go"
@@ -157,17 +160,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.no_keys(
                 "nomtek/mistralai_client_dart#44", "name", roles=("system", "user", "assistant"), words=checks.mistral_error
             ),
-            checks.no_keys(
-                "mistralai/client-python, AssistantMessage",
-                "reasoning_content",
-                "reasoning",
-                "reasoning_details",
-                "thinking_blocks",
-                "annotations",
-                "refusal",
-                "audio",
-                words=checks.mistral_error,
-            ),
+            checks.no_keys("mistralai/client-python, AssistantMessage", *_OF_ANSWERS, words=checks.mistral_error),
             checks.in_range("scottyeager/Pal#28", "temperature", 0, 1.5, checks.mistral_error),
             checks.common_roles(_MISTRAL, checks.mistral_error),
             checks.known_efforts("architects-toolkit/SmartHopper#647", "none", "high", words=checks.mistral_error),
@@ -343,6 +336,8 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 "perplexityai/api-discussion#265, edenai/edenai-apis#144",
                 checks.check_turns,
             ),
+            checks.no_keys("BerriAI/litellm#2373", "name", roles=("system", "user", "assistant", "tool")),
+            checks.no_keys("perplexityai, chat_message_input.py", *_OF_ANSWERS),
             combinations.no_final_answer("BerriAI/litellm#3918", "Last message must have role `user`."),
             checks.tool_choices("perplexityai, completion_create_params.py", "none", "auto", "required", accepts_functions=False),
         )
