@@ -177,12 +177,13 @@ def encode_reasoning_off(config: ir.ReasoningConfig | None, losses: Ledger, what
     if config is not None and is_reasoning_off(config):
         return encode_reasoning_control(config, losses)
     fields = encode_reasoning_control(ir.ReasoningConfig(mode="off"), losses)
-    if config is not None:
-        drop_unheld(config, losses)
-        if config.mode is not None:
-            losses.changed(config, "mode", next((value for _, value, *_ in read_settings(fields)), None), "excluded")
-        drop_reasoning_settings(config, losses)
-    return add_reasoning_off(fields, losses, what)
+    if config is None:
+        return add_reasoning_off(fields, losses, what)
+    drop_unheld(config, losses)
+    if config.mode is not None:
+        losses.changed(config, "mode", next((value for _, value, *_ in read_settings(fields)), None), "excluded")
+    drop_reasoning_settings(config, losses)
+    return fields if config.mode is not None else add_reasoning_off(fields, losses, what)
 
 
 def _word(pointer: str, mode: str) -> Any:
