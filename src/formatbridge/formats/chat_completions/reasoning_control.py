@@ -162,14 +162,23 @@ def encode_reasoning_control(config: ir.ReasoningConfig, losses: Ledger) -> Json
     has_effort = config.effort not in (None, "none") and config.mode in (None, "on", "adaptive")
     if control.effort and (has_effort or not control.mode):
         effort = encode_effort(config, losses)
-        mode = {control.mode: _word(control.mode, control.on)} if control.requires_mode else {}
-        return _fields(mode | {control.effort: effort}) if effort else {}
+        mode = _mode_next_to_effort(config, control, losses) if effort and control.requires_mode else {}
+        return mode | _fields({control.effort: effort}) if effort else {}
     budget = config.budget if control.budget else None
     is_on = _is_reasoning_on(config, budget, losses)
     if is_on is None or not control.mode:
         return {}
     values = {control.mode: _word(control.mode, control.on if is_on else "off")}
     return _fields(values | ({control.budget: budget} if is_on and budget else {}))
+
+
+def _mode_next_to_effort(config: ir.ReasoningConfig, control: Control, losses: Ledger) -> JsonObject:
+    """Return the setting that turns reasoning on, and note it if the request has an effort only."""
+    fields = _fields({control.mode: _word(control.mode, control.on)})
+    if config.mode is None and losses.dialect is not None:
+        for name, value in fields.items():
+            losses.added(f"/{name}", value, f"{losses.dialect.server} has it next to an effort")
+    return fields
 
 
 def encode_reasoning_off(config: ir.ReasoningConfig | None, losses: Ledger, what: str) -> JsonObject:
