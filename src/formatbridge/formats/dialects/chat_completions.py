@@ -224,7 +224,7 @@ HOSTED: Mapping[str, DialectRules] = {
         server="MiniMax",
         cache_marks="none",
         rejects=frozenset({"n"}),
-        ignores=frozenset({"presence_penalty", "frequency_penalty", "logit_bias", "parallel_tool_calls", "seed"}),
+        ignores=WEB_SEARCH | {"presence_penalty", "frequency_penalty", "logit_bias", "parallel_tool_calls", "seed"},
         tool_modes=frozenset({"auto", "none"}),
         accepts_allowed_tools=False,
         accepts_strict=False,
@@ -236,6 +236,7 @@ HOSTED: Mapping[str, DialectRules] = {
         ranges={"temperature": (0.01, 1), "top_p": (0.01, 1)},
         required_in_functions=frozenset({"parameters"}),
         server_tools=frozenset({"web_search"}),
+        search_tool="web_search",
         reasoning_control="thinking_adaptive",
         output_formats=frozenset(),
         sources=sources_of_fields({
@@ -249,7 +250,9 @@ HOSTED: Mapping[str, DialectRules] = {
             "platform.minimax.io/docs/api-reference/text-chat; HKUDS/Vibe-Trading#33": "ranges",
             "MiniMax-AI/MiniMax-M2#27": "accepts_later_instructions",
             "openclaw/openclaw#19386, MiniMax-AI/MiniMax-M2#51": "requires_single_instruction",
-            "platform.minimax.io/docs/api-reference/text-openai-api": "has_custom_tools server_tools",
+            "platform.minimax.io/docs/api-reference/text-openai-api": (
+                "has_custom_tools server_tools search_tool ignores.web_search_options"
+            ),
             "CherryHQ/cherry-studio#15787, NousResearch/hermes-agent#46648": "reasoning_control",
             "MiniMax-AI/MiniMax-M2.5#4": "output_formats",
             "QwenLM/qwen-code#11834, QwenLM/qwen-code#11905": "required_in_functions",

@@ -423,6 +423,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.common_roles("openclaw/openclaw#3022"),
             checks.tool_choices("platform.minimax.io/docs/api-reference/text-post", "auto", "none", accepts_functions=False),
             checks.functions_only("platform.minimax.io/docs/api-reference/text-openai-api", prefix="web_search"),
+            checks.no_fields("platform.minimax.io/docs/api-reference/text-openai-api", "web_search_options"),
             checks.in_range("HKUDS/Vibe-Trading#33", "temperature", 0.01, 1),
             checks.response_formats("MiniMax-AI/MiniMax-M2.5#4", "text"),
             checks.complete_functions("QwenLM/qwen-code#11834, QwenLM/qwen-code#11905", "parameters"),
