@@ -216,6 +216,7 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("minimax", "chat_completions", "function_field", _TOOLS),
     ("minimax", "chat_completions", "tool_choice", _TOOLS | {"tool_choice": "none"}),
     ("minimax", "messages", "tool_type", {"max_tokens": 9, "tools": [{"name": "now", "input_schema": {"type": "object"}}]}),
+    ("minimax", "messages", "thinking_excludes", {"max_tokens": 2000, "thinking": {"type": "adaptive"}, "temperature": 0.5}),
     *((name, "chat_completions", "range", {"top_p": 1}) for name in ("qwen", "sglang", "vllm")),
     ("mistral", "chat_completions", "order", {"messages": [_SYSTEM, _USER, _ANSWER, _USER]}),
     ("moonshot", "chat_completions", "forced_call", _NAMED | {"thinking": {"type": "disabled"}}),

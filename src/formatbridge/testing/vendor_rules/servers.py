@@ -554,6 +554,7 @@ RULES_NOT_ENFORCED: Mapping[tuple[str | None, fb.FormatName], frozenset[str]] = 
     ("fireworks", "chat_completions"): frozenset({"metadata_not_stored"}),
     ("huggingface", "chat_completions"): frozenset({"empty_list"}),
     ("llamacpp", "chat_completions"): frozenset({"stop_count"}),
+    ("minimax", "messages"): frozenset({"thinking_excludes"}),
     ("mistral", "chat_completions"): frozenset({"metadata_not_stored", "empty_list"}),
     ("moonshot", "messages"): frozenset({"unknown_signature"}),
     ("ollama", "chat_completions"): frozenset({"stop_count"}),
