@@ -130,6 +130,9 @@ class DialectRules:
     that such a request turns reasoning off."""
     accepts_final_answers: bool = True
     """Whether the server accepts a last message of the model; otherwise those after the last message of the user are left out."""
+    final_answer_field: str | None = None
+    """The field without which the server, whose models reason by default, rejects a last message of the model unless reasoning is off.
+    A request that is converted does not get it, because only another endpoint of the server reads it; such messages are left out."""
     has_custom_tools: bool | None = None
     """Whether the server has custom tools, which take free text; None: as the format."""
     has_namespaces: bool | None = None

@@ -129,6 +129,7 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("perplexity", "chat_completions", "field_of_message", {"messages": [_USER, {**_ANSWER, "reasoning_content": "Hm."}, _USER]}),
     ("qwen", "chat_completions", "format_with_reasoning", _JSON),
     ("qwen", "chat_completions", "format_with_reasoning", {**_SCHEMA, "enable_thinking": True}),
+    ("deepseek", "chat_completions", "final_answer", _PREFILL),
     ("deepseek", "chat_completions", "most", {"stop": [str(number) for number in range(17)]}),
     ("deepseek", "messages", "block", _block(type="search_result", source="s", title="t", content=[{"type": "text", "text": "x"}])),
     ("deepseek", "messages", "block", _block(type="container_upload", file_id="file_1")),
@@ -182,6 +183,8 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
 ]
 ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     *((name, format, rule, _TEXT) for name, format, rule, _ in _ON_REFUSALS),
+    ("deepseek", "chat_completions", "final_answer", {"messages": [_USER, {**_ANSWER, "prefix": True}]}),
+    ("deepseek", "chat_completions", "final_answer", {**_PREFILL, "thinking": {"type": "disabled"}}),
     ("bedrock", "messages", "block", _block(type="text", text="x", cache_control={"type": "ephemeral", "ttl": "1h"})),
     ("bedrock", "messages", "field", {"context_management": {"edits": []}, "output_config": {"effort": "low"}}),
     ("bedrock", "messages", "tool_type", _tool("tool_search_tool_regex")),

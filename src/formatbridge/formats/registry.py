@@ -161,9 +161,9 @@ def _without_later_instructions(rules: DialectRules | None) -> DialectRules:
 @lru_cache(maxsize=_MOST_DERIVED)
 def _for_no_reasoning(rules: DialectRules) -> DialectRules:
     """Return the rules of a server for a model that does not reason."""
-    if not (rules.ignores_while_reasoning or rules.rejects_while_reasoning):
+    if not (rules.ignores_while_reasoning or rules.rejects_while_reasoning or rules.final_answer_field):
         return rules
-    return replace(rules, ignores_while_reasoning=frozenset(), rejects_while_reasoning=frozenset())
+    return replace(rules, ignores_while_reasoning=frozenset(), rejects_while_reasoning=frozenset(), final_answer_field=None)
 
 
 @lru_cache(maxsize=_MOST_DERIVED)

@@ -119,6 +119,7 @@ HOSTED: Mapping[str, DialectRules] = {
         server_tools=frozenset(),
         accepts_allowed_tools=False,
         forced_call_excludes_reasoning=True,
+        final_answer_field="prefix",
         ignores_while_reasoning=frozenset({"temperature", "presence_penalty", "frequency_penalty"}),
         reasoning_control="thinking_and_effort",
         reasoning_history="required",
@@ -135,6 +136,9 @@ HOSTED: Mapping[str, DialectRules] = {
             "api-docs.deepseek.com/api/create-chat-completion; docs.rs/ds-api, raw/request/chat_completion.rs": "ignores",
             "earendil-works/pi#1048": "accepts_developer_role",
             "deepseek-ai/DeepSeek-V3#1376": "forced_call_excludes_reasoning",
+            "gptme/gptme#467, BerriAI/litellm#8090; QuantumNous/new-api#999: prefix is only available when using beta api": (
+                "final_answer_field"
+            ),
             "api-docs.deepseek.com/guides/thinking_mode": "ignores_while_reasoning reasoning_control efforts replaced_efforts",
             "api-docs.deepseek.com/guides/thinking_mode, Tool Calls; anomalyco/opencode#24722": "reasoning_history",
             "api-docs.deepseek.com/guides/vision": "media accepts_refusals",

@@ -55,7 +55,7 @@ def adapt_to_server(request: ir.Request, spec: FormatSpec, losses: Ledger) -> ir
     if rules.unread:
         request = _without_unread_objects(request, rules, losses)
     request = _adapt_messages(request, rules, losses)
-    if not rules.accepts_final_answers:
+    if not _accepts_final_answers(request, spec, rules):
         request = without_final_answers(request, _REJECTED, losses)
     if changes_configuration(request, rules):
         request = _with_configuration_first(request, losses)
@@ -128,6 +128,14 @@ def may_reason(request: ir.Request, spec: FormatSpec) -> bool:
     config = request.reasoning
     is_off = config is not None and (is_reasoning_off(config) or config.mode == "between_tools")
     return not is_off and not spec.excludes_reasoning(request)
+
+
+def _accepts_final_answers(request: ir.Request, spec: FormatSpec, rules: DialectRules) -> bool:
+    """Return whether the server accepts messages of the model at the end of a request."""
+    if rules.final_answer_field is None or not request.messages or not may_reason(request, spec):
+        return rules.accepts_final_answers
+    extra = request.messages[-1].extra
+    return extra is not None and extra.get(rules.final_answer_field) is True
 
 
 def field_of(name: str, value: object, spec: FormatSpec) -> str:

@@ -103,6 +103,17 @@ def store_is_false(source: str, message: str) -> Rule:
     return Rule("store", "a `store` that is not false", source, check)
 
 
+def final_answer_without_reasoning(source: str, field: str, message: str) -> Rule:
+    """Return a rule for servers that reject a last message of the model while it reasons, unless the message has ``field``."""
+
+    def check(body: JsonObject, facts: Facts) -> Failure | None:
+        refused = no_final_answer(source, message).check(body, facts)
+        is_off = (body.get("thinking") or {}).get("type") == "disabled"
+        return None if not facts.can_reason or is_off or refused is None or body["messages"][-1].get(field) is True else refused
+
+    return Rule("final_answer", f"a last message of the model without `{field}: true`, unless reasoning is off", source, check)
+
+
 def logprobs_without_streamed_tools(source: str, message: str) -> Rule:
     """Return a rule for servers that have no log probabilities in a stream with tools."""
 

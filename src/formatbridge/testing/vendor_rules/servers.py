@@ -97,6 +97,11 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             ),
             checks.part_types("api-docs.deepseek.com/guides/vision", "text", "image_url"),
             checks.functions_only("earendil-works/pi, detectCompat"),
+            combinations.final_answer_without_reasoning(
+                "gptme/gptme#467, BerriAI/litellm#8090",
+                "prefix",
+                "The last message of deepseek-reasoner must be a user message, or an assistant message with prefix mode on",
+            ),
             checks.reasoning_off(
                 "deepseek-ai/DeepSeek-V3#1376", "thinking", {"type": "disabled"}, "Thinking mode does not support this tool_choice"
             ),
