@@ -171,6 +171,8 @@ class DialectRules:
     """The word for the tool choice ``required`` on this server."""
     forced_call_excludes_reasoning: bool = False
     """Whether the server, whose models reason by default, rejects a forced tool call with it. Such a request turns reasoning off."""
+    functions_exclude_reasoning: bool = False
+    """Whether the server rejects functions of chat_completions with reasoning. Such a request turns reasoning off."""
     accepts_strict: bool = True
     """Whether a function may have ``strict``."""
     requires_uniform_strict: bool = False
@@ -256,7 +258,8 @@ class DialectRules:
     @property
     def excludes_reasoning(self) -> bool:
         """Whether the server rejects reasoning with some requests."""
-        return self.forced_call_excludes_reasoning or self.prefill_excludes_reasoning or self.format_excludes_reasoning
+        by_settings = self.forced_call_excludes_reasoning or self.format_excludes_reasoning
+        return by_settings or self.prefill_excludes_reasoning or self.functions_exclude_reasoning
 
     def accepts_item(self, type: str) -> bool:
         """Return whether the server accepts items of a type in the input of Responses."""

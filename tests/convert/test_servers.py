@@ -39,7 +39,12 @@ def test_a_server_gets_what_it_reads(fixture: ServerFixture) -> None:
 def test_the_strict_relay_of_the_server_accepts_the_request(fixture: ServerFixture) -> None:
     """An expected body that the server rejects would be the promise of an error."""
     body = fixture.expected["body"]
-    facts = Facts(model=body.get("model", "m-large"), can_reason=fixture.facts is None or fixture.facts.reasoning != "none")
+    known = fixture.facts or fb.ModelFacts()
+    facts = Facts(
+        model=body.get("model", "m-large"),
+        can_reason=known.reasoning != "none",
+        excludes_functions="reasoning_with_functions" in known.refuses,
+    )
 
     assert [(rule.name, failure.message) for rule, failure in broken_rules(fixture.target, body, facts, fixture.server)] == []
 

@@ -451,7 +451,7 @@ MISTAKES: list[tuple[str, Any]] = [
     ("chunks", 0), ("chunks", "x"), ("chunks", 2.5), ("chunks", [None]), ("models", None), ("models", "m-large"), ("models", [5]),
     ("api_key", 5), ("base_url", None), ("clock", 5),
     ("strict", None), ("strict", "no"), ("verified", 1), ("reasoning_models", "m"), ("reasoning_models", 5),
-    ("reasoning_models", [5]),
+    ("reasoning_models", [5]), ("models_excluding_functions", "m"),
 ]  # fmt: skip
 
 

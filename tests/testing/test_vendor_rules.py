@@ -24,6 +24,7 @@ TREE = {
     "properties": {"root": {"$ref": "#/$defs/Node"}},
     "$defs": {"Node": {"type": "object", "properties": {"children": {"type": "array", "items": {"$ref": "#/$defs/Node"}}}}},
 }
+_NOW = {"tools": [{"type": "function", "function": {"name": "now", "parameters": {"type": "object", "properties": {}}}}]}
 HAIKU = "claude-haiku-4-5"
 ANSWER = Answer(reasoning="It is noon.", signature="c2lnbmVk", text="Noon.")
 
@@ -148,6 +149,10 @@ REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
     ("responses", "unanswered_call", {"input": [_USER, _RESPONSES_CALL]}, 400, "No tool output found for function call c1."),
     ("responses", "orphan_result", {"input": [_RESPONSES_RESULT, _RESPONSES_CALL]}, 400,
      "No tool call found for function call output with call_id c1."),
+    ("chat_completions", "functions_with_reasoning", {"model": "excluder", "reasoning_effort": "low", **_NOW}, 400,
+     "Function tools with reasoning_effort are not supported for excluder in /v1/chat/completions."),
+    ("chat_completions", "functions_with_reasoning", {"model": "excluder", **_NOW}, 400,
+     "To use function tools, use /v1/responses or set reasoning_effort to 'none'."),
     ("chat_completions", "no_model", {"model": ""}, 400, "you must provide a model parameter"),
     ("chat_completions", "no_messages", {"messages": []}, 400, "Invalid 'messages': empty array."),
     ("messages", "no_model", {"model": ""}, 400, "model: String should have at least 1 character"),
@@ -360,6 +365,9 @@ REFUSED: list[tuple[str, str, dict[str, Any], int, str]] = [
     ("generate_content", "labels", {"labels": {"team": "a"}}, 400, 'Unknown name "labels": Cannot find field.'),
 ]  # fmt: skip
 ACCEPTED: list[tuple[str, str, dict[str, Any]]] = [
+    ("chat_completions", "functions_with_reasoning", {"model": "excluder", "reasoning_effort": "none", **_NOW}),
+    ("chat_completions", "functions_with_reasoning", {"model": "excluder", "reasoning_effort": "low"}),
+    ("chat_completions", "functions_with_reasoning", {"reasoning_effort": "low", **_NOW}),
     ("chat_completions", "unanswered_call", {"messages": [_USER, _CHAT_CALL, _CHAT_RESULT]}),
     ("chat_completions", "orphan_result", {"messages": [_USER, _CHAT_CALL, _CHAT_RESULT, _USER, _CHAT_CALL, _CHAT_RESULT]}),
     ("messages", "unanswered_call", {"messages": [_USER, _MESSAGES_CALL, _MESSAGES_RESULT]}),
@@ -482,7 +490,8 @@ NAMES = [f"{format}-{rule}" for format, rule, *_ in REFUSED]
 
 def _relay(answer: Any = "Hello", **settings: Any) -> FakeRelay:
     """Return a relay whose only model does not reason, of an organisation that is not verified."""
-    return FakeRelay([answer], **{"reasoning_models": ["thinker"], "verified": False, **settings})
+    models = {"reasoning_models": ["thinker"], "models_excluding_functions": ["excluder"]}
+    return FakeRelay([answer], **{**models, "verified": False, **settings})
 
 
 def _ask(relay: FakeRelay, format: fb.Format, body: dict[str, Any], model: str = "m") -> httpx.Response:

@@ -128,6 +128,8 @@ class ServerRequests:
 
     reasoning_fields: frozenset[str] = frozenset()
     """The fields with settings of reasoning, of any server."""
+    reasoning_may_exclude_functions: bool = False
+    """Whether some models reject functions with reasoning in this format."""
 
     def adapt_encoded(self, body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
         """Return an encoded request with the fields of the server."""

@@ -31,6 +31,7 @@ FEATURES: frozenset[str] = frozenset(
         "output_format",
         "json_schema",
         "json_with_functions",
+        "reasoning_with_functions",
         "later_instructions",
         "prefill",
     }
@@ -41,6 +42,7 @@ FEATURES: frozenset[str] = frozenset(
 - ``combined_tools``: tools that the server runs, next to functions. The functions stay.
 - ``json_schema``: an output format with a schema. It becomes JSON mode.
 - ``json_with_functions``: JSON mode or a schema, next to functions. The functions stay.
+- ``reasoning_with_functions``: functions with reasoning, in chat_completions only. The functions stay.
 - ``later_instructions``: instructions after the first turn. They move before it.
 - ``prefill``: a final turn of the model. It is left out.
 """

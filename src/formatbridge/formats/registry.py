@@ -17,7 +17,7 @@ from formatbridge.errors import ConfigurationError, UnknownFormatError
 from formatbridge.formats.format import FormatOrName, FormatSpec, Target
 from formatbridge.formats.model_facts import ModelFacts
 from formatbridge.formats.shared.settings import continues_each_answer, has_output_format
-from formatbridge.formats.shared.tool_selection import forces_call
+from formatbridge.formats.shared.tool_selection import forces_call, has_functions
 from formatbridge.formats.shared.turns import ends_with_answer
 
 FORMATS: tuple[ir.Format, ...] = get_args(ir.Format)
@@ -58,6 +58,8 @@ def load_for_requests(target: FormatOrName, facts: ModelFacts | None = None) -> 
     rules = _rules_of(target.dialect, spec.name) if type(target) is Target and target.dialect is not None else None
     if facts is not None and "later_instructions" in facts.refuses:
         rules = _without_later_instructions(rules)
+    if facts is not None and _excludes_functions(facts, spec):
+        rules = _without_reasoning_next_to_functions(rules)
     if facts is not None and rules is not None and facts.reasoning == "none":
         rules = _for_no_reasoning(rules)
     return spec if rules is None else _with_rules(spec, rules)
@@ -158,6 +160,20 @@ def _without_later_instructions(rules: DialectRules | None) -> DialectRules:
     return replace(rules, accepts_later_instructions=False) if rules.accepts_later_instructions else rules
 
 
+def _excludes_functions(facts: ModelFacts, spec: FormatSpec) -> bool:
+    """Return whether a model that reasons rejects functions with reasoning in a format."""
+    is_refused = "reasoning_with_functions" in facts.refuses and spec.server_requests.reasoning_may_exclude_functions
+    return is_refused and facts.reasoning != "none"
+
+
+@lru_cache(maxsize=_MOST_DERIVED)
+def _without_reasoning_next_to_functions(rules: DialectRules | None) -> DialectRules:
+    """Return the rules of a server for a model that rejects functions with reasoning. None: no known server."""
+    if rules is None:
+        return DialectRules(server="the model", functions_exclude_reasoning=True)
+    return replace(rules, functions_exclude_reasoning=True)
+
+
 @lru_cache(maxsize=_MOST_DERIVED)
 def _for_no_reasoning(rules: DialectRules) -> DialectRules:
     """Return the rules of a server for a model that does not reason."""
@@ -195,6 +211,7 @@ def _excludes_reasoning(spec: FormatSpec, rules: DialectRules) -> Callable[[ir.R
         spec.excludes_reasoning,
         *([forces_call] if rules.forced_call_excludes_reasoning else []),
         *([has_output_format] if rules.format_excludes_reasoning else []),
+        *([has_functions] if rules.functions_exclude_reasoning else []),
         *([ends_with_answer] if continues_each_answer(rules) else []),
     ]
     return lambda request: any(excludes(request) for excludes in excluding)

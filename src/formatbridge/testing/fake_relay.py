@@ -26,6 +26,7 @@ from formatbridge.testing.script import Answer, Body, Failure, Recorded, Script,
 from formatbridge.testing.vendor_rules import SERVER_RULES, Facts, Issued, broken_rules
 from formatbridge.testing.vendor_rules.responses import asks_for_token, stores_answer
 
+_Models = Collection[str] | Callable[[str], bool]
 _JSON = "application/json"
 _STREAM_HEADERS = {"content-type": "text/event-stream", "cache-control": "no-cache", "x-accel-buffering": "no"}
 
@@ -60,6 +61,7 @@ class FakeRelay(InMemoryTransport):
     ``strict``: reject requests that violate a vendor rule, and send ``encrypted_content`` only if the request
     includes it.
     ``reasoning_models``: the models that reason, as names or as a function of a name; None: all models.
+    ``models_excluding_functions``: the models that reject functions with reasoning in chat_completions; None: no model.
     ``dialect``: the built-in dialect whose server it is; it rejects what this server rejects.
     ``verified``: whether the organisation is verified, which summaries of reasoning in responses require.
 
@@ -79,7 +81,8 @@ class FakeRelay(InMemoryTransport):
         chunks: int | Sequence[int] | None = None,
         clock: Clock | None = None,
         strict: bool = True,
-        reasoning_models: Collection[str] | Callable[[str], bool] | None = None,
+        reasoning_models: _Models | None = None,
+        models_excluding_functions: _Models | None = None,
         verified: bool = True,
         dialect: str | None = None,
         count_tokens: int | TokenCounter | None = None,
@@ -110,9 +113,8 @@ class FakeRelay(InMemoryTransport):
         self._clock = checked("clock", clock, Clock)
         self._strict = _checked_flag("strict", strict)
         self._verified = _checked_flag("verified", verified)
-        if reasoning_models is not None and not callable(reasoning_models):
-            reasoning_models = frozenset(checked_names("reasoning_models", reasoning_models))
-        self._reasoning_models = reasoning_models
+        self._reasoning_models = _checked_models("reasoning_models", reasoning_models)
+        self._excluding_functions = _checked_models("models_excluding_functions", models_excluding_functions)
         if dialect is not None and dialect not in SERVER_RULES:
             raise ConfigurationError(f"dialect is {shown(dialect)}, expected one of {', '.join(SERVER_RULES)}")
         self._dialect = dialect
@@ -240,17 +242,14 @@ class FakeRelay(InMemoryTransport):
         if not self._strict or request.format is None:
             return
         facts = Facts(
-            model=request.model, can_reason=self._can_reason(request.model), is_verified=self._verified, issued=self._issued
+            model=request.model,
+            can_reason=_has_model(self._reasoning_models, request.model, default=True),
+            excludes_functions=_has_model(self._excluding_functions, request.model, default=False),
+            is_verified=self._verified,
+            issued=self._issued,
         )
         for _, failure in broken_rules(request.format, request.body, facts, self._dialect):
             raise endpoints.RejectedRequestError(failure)
-
-    def _can_reason(self, model: str) -> bool:
-        """Return whether a model reasons."""
-        models = self._reasoning_models
-        if models is None:
-            return True
-        return bool(models(model)) if callable(models) else model in models
 
     def _redirect(self, recorded: Recorded) -> _Reply | None:
         """Return a redirect for a path with a slash at its end or, with the quirk, for one without."""
@@ -336,6 +335,18 @@ class FakeRelay(InMemoryTransport):
 
 def _are_counts(values: Iterable[object]) -> bool:
     return all(isinstance(value, int) and not isinstance(value, bool) and value > 0 for value in values)
+
+
+def _checked_models(name: str, models: _Models | None) -> _Models | None:
+    """Return names of models as a set, or a function of a name; raise ``ConfigurationError`` on anything else."""
+    return models if models is None or callable(models) else frozenset(checked_names(name, models))
+
+
+def _has_model(models: _Models | None, model: str, *, default: bool) -> bool:
+    """Return whether a model is among those of a setting. ``default``: the result without the setting."""
+    if models is None:
+        return default
+    return bool(models(model)) if callable(models) else model in models
 
 
 def _checked_flag(name: str, value: object) -> bool:

@@ -425,4 +425,7 @@ class _ServerRequests(ServerRequests):
         return body if rules.accepts_user_after_result else _with_missing_messages(body, rules, losses)
 
 
-SERVER_REQUESTS = _ServerRequests(reasoning_fields=CONFIG_FIELDS)
+SERVER_REQUESTS = _ServerRequests(
+    reasoning_fields=CONFIG_FIELDS,
+    reasoning_may_exclude_functions=True,  # OpenAI's models since GPT-5.4 (pipecat-ai/pipecat#4043)
+)

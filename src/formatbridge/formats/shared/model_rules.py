@@ -21,7 +21,7 @@ from formatbridge.formats.shared.settings import (
     has_output_format,
     is_reasoning_off,
 )
-from formatbridge.formats.shared.tool_selection import added_tools, forces_call, is_run_by_caller, server_tool_name
+from formatbridge.formats.shared.tool_selection import added_tools, forces_call, has_functions, is_run_by_caller, server_tool_name
 from formatbridge.formats.shared.turns import without_final_answers
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
@@ -78,12 +78,9 @@ def _without_refused(request: ir.Request, refused: frozenset[str], losses: Ledge
             losses.dropped(request, name, _REFUSED, severity=rule.severity)
         request = _with_settings(request, {key: value for key, value in request.settings.items() if key != name})
     if "tools" in refused:
-        request = _without_tools(request, losses)
-    if ("tool_choice" in refused or "tools" in refused) and request.tool_choice is not None:
-        if request.tool_choice.mode != "auto":
-            losses.dropped(request.tool_choice, code=_REFUSED)
-        losses.extras(request.tool_choice)
-        request = replace(request, tool_choice=None)
+        request = _without_tools(request, _REFUSED, losses)
+    if "tool_choice" in refused:
+        request = _without_choice(request, _REFUSED, losses)
     if "combined_tools" in refused:
         request = _without_combined_tools(request, losses)
     if request.output_format is not None and request.output_format.type != "text":
@@ -127,12 +124,23 @@ def _without_schema(request: ir.Request, format: ir.OutputFormat, spec: FormatSp
     return replace(request, output_format=ir.OutputFormat(type="json_object", schema=format.schema, src=format.src))
 
 
-def _without_tools(request: ir.Request, losses: Ledger) -> ir.Request:
-    """Leave out the tools of a request, and those that its messages add."""
+def _without_tools(request: ir.Request, code: str, losses: Ledger) -> ir.Request:
+    """Leave out the tools of a request, those that its messages add, and the tool choice."""
     for tool in (*request.tools, *added_tools(request)):
-        losses.dropped(tool, code=_REFUSED, severity="impossible")
+        losses.dropped(tool, code=code, severity="impossible")
     messages = [replace(message, tools=None) if message.tools else message for message in request.messages]
-    return replace(request, tools=[], messages=messages)
+    return _without_choice(replace(request, tools=[], messages=messages), code, losses)
+
+
+def _without_choice(request: ir.Request, code: str, losses: Ledger) -> ir.Request:
+    """Leave out the tool choice."""
+    choice = request.tool_choice
+    if choice is None:
+        return request
+    if choice.mode != "auto":
+        losses.dropped(choice, code=code)
+    losses.extras(choice)
+    return replace(request, tool_choice=None)
 
 
 def _without_combined_tools(request: ir.Request, losses: Ledger) -> ir.Request:
@@ -186,6 +194,8 @@ def _without_choice_of(request: ir.Request, excluded: Set[str], losses: Ledger) 
 def _adapt_reasoning_settings(request: ir.Request, facts: ModelFacts, spec: FormatSpec, losses: Ledger) -> ir.Request:
     """Adapt the settings of reasoning, the efforts of messages, and a forced call that excludes reasoning."""
     if spec.dialect is not None and _cannot_be_off(facts):
+        if spec.dialect.functions_exclude_reasoning and has_functions(request):
+            request = _without_tools(request, _STAYS_ON, losses)
         if spec.dialect.forced_call_excludes_reasoning and forces_call(request):
             request = _without_forced_call(request, losses)
         if spec.dialect.format_excludes_reasoning and has_output_format(request):

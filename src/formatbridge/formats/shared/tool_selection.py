@@ -67,6 +67,12 @@ def forces_call(request: ir.Request) -> bool:
     return choice.mode in ("required", "named") or (choice.mode in ("allowed", "hosted") and choice.allowed_mode == "required")
 
 
+def has_functions(request: ir.Request) -> bool:
+    """Return whether a request has a function, which a tool in free text and a tool of the server are not."""
+    tools = (*request.tools, *added_tools(request))
+    return any(isinstance(tool, ir.FunctionTool | ir.Namespace) for tool in tools)
+
+
 def added_tools(request: ir.Request) -> list[ir.Tool]:
     """Return the tools that messages add."""
     if not adds_tools(request):

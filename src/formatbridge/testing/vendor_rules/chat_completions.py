@@ -132,6 +132,17 @@ def _check_choice(body: JsonObject, _facts: Facts) -> Failure | None:
     return None
 
 
+def _check_functions(body: JsonObject, facts: Facts) -> Failure | None:
+    """Reject functions unless reasoning is off. Models that reason by default reject them without an effort, too."""
+    if not facts.excludes_functions or body.get("reasoning_effort") == "none":
+        return None
+    if not any(tool.get("type") == "function" for tool in body.get("tools") or ()):
+        return None
+    refusal = f"Function tools with reasoning_effort are not supported for {facts.model} in /v1/chat/completions."
+    words = f"{refusal} To use function tools, use /v1/responses or set reasoning_effort to 'none'."
+    return openai.openai_failure(400, words, param="reasoning_effort")
+
+
 def _check_limits(body: JsonObject, _facts: Facts) -> Failure | None:
     if body.get("max_tokens") is None or body.get("max_completion_tokens") is None:
         return None
@@ -209,6 +220,8 @@ RULES = (
          "openai/openai-node#1341, chatboxai/chatbox#2079, vllm-project/vllm#39780, scottleibrand/slackAskBot#9", _check_lists),
     Rule("choice_without_tools", "`tool_choice` or `parallel_tool_calls` without `tools`",
          "patterns-ai-core/langchainrb#442, vllm-project/vllm#40311, Upsonic/Upsonic#323", _check_choice),
+    Rule("functions_with_reasoning", "functions without `reasoning_effort: none`, if the model rejects both together",
+         "pipecat-ai/pipecat#4043, GoogleChromeLabs/webmcp-tools#417, BerriAI/litellm#34569", _check_functions),
     Rule("two_limits", "both `max_tokens` and `max_completion_tokens`",
          "langchain-ai/langgraph#5943, yaroslavyaroslav/OpenAI-sublime-text#65", _check_limits),
     Rule("stop_count", "more than 4 stop sequences", "continuedev/continue#1572", _check_stops),

@@ -46,12 +46,14 @@ class Issued:
 class Facts:
     """The facts that a rule needs besides the body.
 
-    ``can_reason``: whether the model has reasoning. ``is_verified``: whether the organisation is verified. ``issued``: None if unknown;
-    then nothing is stored, and every token without a tag is accepted.
+    ``can_reason``: whether the model has reasoning. ``excludes_functions``: whether it rejects functions with reasoning in
+    chat_completions. ``is_verified``: whether the organisation is verified. ``issued``: None if unknown; then nothing is stored, and every
+    token without a tag is accepted.
     """
 
     model: str = ""
     can_reason: bool = True
+    excludes_functions: bool = False
     is_verified: bool = True
     issued: Issued | None = None
 
