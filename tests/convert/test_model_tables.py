@@ -243,6 +243,7 @@ TOGGLE = {"type": "toggle"}
         ("@ai-sdk/openai", [EFFORTS], ("effort", ("low", "high"), None)),
         ("@ai-sdk/openai-compatible", [TOGGLE, EFFORTS], ("effort", ("none", "low", "high"), None)),
         ("@ai-sdk/openai-compatible", [TOGGLE, {"type": "budget_tokens"}], ("budget", (), (1, None))),
+        ("@ai-sdk/groq", [{"type": "effort", "values": ["none", "default"]}], ("effort", ("none", "default"), None)),
         ("@ai-sdk/openai-compatible", [], ("always", (), None)),
         ("@ai-sdk/openai-compatible", [TOGGLE], (None, (), None)),
         ("@ai-sdk/anthropic", [{"type": "budget_tokens", "min": 1024}], ("budget", (), (1024, None))),

@@ -118,15 +118,29 @@ def test_an_answer_that_is_too_short_for_a_budget_has_no_reasoning() -> None:
     ]
 
 
+@pytest.mark.parametrize("efforts", [("none",), ("none", "default"), ("default",)])
 @pytest.mark.parametrize("setting", [{"reasoning_effort": "high"}, {"thinking": {"type": "enabled", "budget_tokens": 4000}}])
-def test_an_amount_for_a_model_whose_reasoning_is_on_or_off_is_reported(setting: dict[str, Any]) -> None:
-    """Qwen on Groq accepts no other effort than ``none``, and without it reasons as much as it decides."""
-    converted = _convert("chat_completions", fb.ModelFacts(reasoning="effort", efforts=("none",)), **setting)
+def test_an_amount_for_a_model_whose_reasoning_is_on_or_off_is_reported(setting: dict[str, Any], efforts: Any) -> None:
+    """Qwen on Groq accepts ``none`` and ``default``, which is the same as no effort (earendil-works/pi#1745)."""
+    converted = _convert("chat_completions", fb.ModelFacts(reasoning="effort", efforts=efforts), **setting)
 
     assert "reasoning_effort" not in converted.body
     assert [(loss.kind, loss.code) for loss in converted.losses if loss.path != "/thinking/type"] == [
         ("dropped", "reasoning_control")
     ]
+
+
+@pytest.mark.parametrize(("effort", "expected"), [("none", "none"), ("default", "default"), ("max", "high")])
+def test_the_word_default_among_the_efforts_of_a_model_is_no_amount(effort: str, expected: str) -> None:
+    """Groq has this word, and a caller of Groq may send it."""
+    facts = fb.ModelFacts(reasoning="effort", efforts=("none", "default", "low", "medium", "high"))
+    target = fb.Target("chat_completions", dialect="groq", model=facts)
+
+    converted = fb.convert_request(
+        {"model": "m", "messages": QUESTION, "reasoning_effort": effort}, source="chat_completions", target=target
+    )
+
+    assert converted.body["reasoning_effort"] == expected
 
 
 def test_a_budget_becomes_an_effort_that_the_model_has() -> None:

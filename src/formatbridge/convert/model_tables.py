@@ -13,8 +13,7 @@ from formatbridge.arguments import shown, suggestion, type_name
 from formatbridge.convert.input import read_answer, source_of
 from formatbridge.errors import ConfigurationError, InvalidPayloadError
 from formatbridge.formats.format import FormatOrName
-from formatbridge.formats.model_facts import MediaKind, ModelFacts, ReasoningKind
-from formatbridge.ir import Effort
+from formatbridge.formats.model_facts import MediaKind, ModelEffort, ModelFacts, ReasoningKind
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import resolve
@@ -33,7 +32,7 @@ _ARGUMENTS: frozenset[str] = frozenset(ModelFacts.__annotations__)
 _MEDIA: Mapping[str, MediaKind] = {
     "text": "text", "image": "image", "audio": "audio", "video": "video", "pdf": "document", "file": "document", "document": "document",
 }  # fmt: skip
-_EFFORTS: tuple[Effort, ...] = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+_EFFORTS: tuple[ModelEffort, ...] = ("none", "minimal", "low", "medium", "high", "xhigh", "max", "default")
 _OPENROUTER_PARAMETERS = {
     "temperature": "temperature", "top_p": "top_p", "top_k": "top_k", "seed": "seed", "stop": "stop", "logprobs": "logprobs",
     "top_logprobs": "top_logprobs", "presence_penalty": "presence_penalty", "frequency_penalty": "frequency_penalty",
@@ -182,7 +181,7 @@ def _read_refused(supported: Iterable[Any]) -> frozenset[str]:
     return frozenset(name for parameter, name in _OPENROUTER_PARAMETERS.items() if parameter not in listed)
 
 
-def _read_openrouter_reasoning(raw: JsonObject) -> tuple[ReasoningKind | None, tuple[Effort, ...]]:
+def _read_openrouter_reasoning(raw: JsonObject) -> tuple[ReasoningKind | None, tuple[ModelEffort, ...]]:
     """Read ``reasoning`` of a model of OpenRouter. The model accepts the effort ``none`` unless its reasoning is mandatory.
 
     Source: openrouter.ai/docs/client-sdks/python/components/modelreasoning.
@@ -196,7 +195,7 @@ def _read_openrouter_reasoning(raw: JsonObject) -> tuple[ReasoningKind | None, t
     return None, ()
 
 
-def _read_anthropic_reasoning(capabilities: JsonObject) -> tuple[ReasoningKind | None, tuple[Effort, ...]]:
+def _read_anthropic_reasoning(capabilities: JsonObject) -> tuple[ReasoningKind | None, tuple[ModelEffort, ...]]:
     """Read ``capabilities.thinking`` and ``capabilities.effort``. Source: the official SDK's types of the same names.
 
     A model that rejects ``thinking.type: disabled`` always reasons.
@@ -235,8 +234,8 @@ def _is_supported(capabilities: JsonObject, name: str) -> bool:
     return isinstance(capability, dict) and capability.get("supported") is True
 
 
-def _select_efforts(values: Any) -> tuple[Effort, ...]:
-    """Return the canonical efforts among some values, in their order."""
+def _select_efforts(values: Any) -> tuple[ModelEffort, ...]:
+    """Return the efforts of models among some values, in their order."""
     listed = set(values) if isinstance(values, list) else set()
     return tuple(effort for effort in _EFFORTS if effort in listed)
 
@@ -304,7 +303,7 @@ def _read_litellm_inputs(row: Mapping[str, Any]) -> frozenset[MediaKind] | None:
     return kinds if listed or False in flags.values() else None
 
 
-def _read_litellm_efforts(row: Mapping[str, Any]) -> tuple[Effort, ...]:
+def _read_litellm_efforts(row: Mapping[str, Any]) -> tuple[ModelEffort, ...]:
     """Read the efforts of one row: a list, or a flag for each effort that few models have. Without both they are unknown.
 
     High and medium need no flag, and low is missing only if its flag is false.
@@ -320,7 +319,7 @@ def _read_litellm_efforts(row: Mapping[str, Any]) -> tuple[Effort, ...]:
     return _select_efforts([effort for effort in _EFFORTS if flags.get(effort, effort in ("low", "medium", "high"))])
 
 
-def _read_litellm_reasoning(row: Mapping[str, Any], efforts: tuple[Effort, ...], is_anthropic: bool) -> ReasoningKind | None:
+def _read_litellm_reasoning(row: Mapping[str, Any], efforts: tuple[ModelEffort, ...], is_anthropic: bool) -> ReasoningKind | None:
     """Read how a model reasons. Models of Anthropic without the flag for adaptive thinking take a budget.
 
     Source: BerriAI/litellm, llms/anthropic/common_utils.py, ``is_adaptive_thinking_model`` and ``_is_always_on_thinking_model``.
@@ -402,7 +401,7 @@ def _read_models_dev_model(model: Mapping[str, Any], package: Any) -> ModelFacts
 
 def _read_models_dev_reasoning(
     model: Mapping[str, Any], package: Any
-) -> tuple[ReasoningKind | None, tuple[Effort, ...], tuple[int, int | None] | None]:
+) -> tuple[ReasoningKind | None, tuple[ModelEffort, ...], tuple[int, int | None] | None]:
     """Read the kind of reasoning, the efforts and the budgets of one model. ``toggle``: a field turns reasoning on and off.
 
     An empty list states that no field of a request controls reasoning. In Google's format a budget of 0 turns reasoning off, so a model

@@ -20,6 +20,8 @@ ReasoningKind = Literal["effort", "budget", "adaptive", "level", "none", "always
 - ``none``: the model does not reason.
 - ``always``: the model reasons in every request. ``efforts`` or ``budgets`` state how much; without both it has no such setting.
 """
+ModelEffort = ir.Effort | Literal["default"]
+"""An effort that a model accepts; ``default`` is the word of Groq for no effort."""
 MediaKind = Literal["text", "image", "audio", "video", "document"]
 """A kind of input or output; ``document`` is a PDF or another file."""
 
@@ -74,10 +76,11 @@ class ModelFacts:
     """
     reasoning: ReasoningKind | None = None
     """How a request controls the reasoning of the model; None: unknown."""
-    efforts: tuple[ir.Effort, ...] = ()
+    efforts: tuple[ModelEffort, ...] = ()
     """The efforts that the model accepts; another effort becomes the nearest of them. Empty: unknown.
 
     For ``effort`` and ``level`` they include ``none`` if a request can turn reasoning off; otherwise this becomes the lowest effort.
+    A model with no other efforts than ``none`` and ``default`` decides how much it reasons, so an effort is left out.
     """
     budgets: tuple[int, int | None] | None = None
     """The smallest and the largest budget for reasoning in tokens, without 0 for no reasoning; another budget becomes the nearest of them.
@@ -99,7 +102,7 @@ class ModelFacts:
             raise ConfigurationError(f"reasoning is {shown(self.reasoning)}, expected None or one of {expected}")
         _require_budgets(self.budgets)
         _require_names("refuses", self.refuses, PARAMETERS)
-        _require_names("efforts", self.efforts, frozenset(ir.EFFORT_ORDER))
+        _require_names("efforts", self.efforts, frozenset({*ir.EFFORT_ORDER, "default"}))
         for name in ("inputs", "outputs"):
             if getattr(self, name) is not None:
                 _require_names(name, getattr(self, name), _KINDS)

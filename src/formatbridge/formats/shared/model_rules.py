@@ -47,13 +47,18 @@ def adapt_to_model(request: ir.Request, facts: ModelFacts, spec: FormatSpec, los
     if facts.output_limit is not None and limit is not None and limit > facts.output_limit:
         after = losses.changed(request, "max_tokens", facts.output_limit, _OUTPUT_LIMIT)
         request = _with_settings(request, {**request.settings, "max_tokens": after})
-    if facts.reasoning is not None or facts.efforts or facts.budgets is not None:
+    if facts.reasoning is not None or _efforts_of(facts) or facts.budgets is not None:
         request = _adapt_reasoning_settings(request, facts, spec, losses)
     if facts.inputs is not None:
         request = _without_unsupported_media(request, facts.inputs, losses)
     if facts.outputs is not None:
         request = _without_unsupported_outputs(request, facts.outputs, losses)
     return request
+
+
+def _efforts_of(facts: ModelFacts) -> tuple[ir.Effort, ...]:
+    """Return the efforts of a model without ``default``, which is the same as no effort (official SDK of Groq, ``reasoning_effort``)."""
+    return tuple(effort for effort in facts.efforts if effort != "default")
 
 
 def options_for_model(request: ir.Request, facts: ModelFacts, spec: FormatSpec, options: Options) -> Options:
@@ -221,9 +226,10 @@ def _adapt_reasoning(
         config = replace(config, mode="off")
     if is_reasoning_off(config):
         return _as_little(config, facts, losses) if _cannot_be_off(facts) else config
-    if facts.reasoning == "always" and not facts.efforts and facts.budgets is None:
+    if facts.reasoning == "always" and not _efforts_of(facts) and facts.budgets is None:
         return _without_amount(config, _ALWAYS, losses)
-    if facts.efforts == ("none",) and facts.reasoning in (None, "effort"):  # reasoning is on or off
+    is_switch = bool(facts.efforts) and {"none", "default"}.issuperset(facts.efforts)
+    if is_switch and facts.reasoning in (None, "effort"):  # reasoning is on or off
         return _without_amount(config, _CONTROL, losses)
     adapted = _in_kind_of_model(config, request, facts, spec, losses)
     if adapted is None:
@@ -249,7 +255,7 @@ def _in_kind_of_model(
     config: ir.ReasoningConfig, request: ir.Request, facts: ModelFacts, spec: FormatSpec, losses: Ledger
 ) -> ir.ReasoningConfig | None:
     """Return settings with a budget or an effort, whichever the model has; None if no setting remains."""
-    if facts.reasoning == "budget" or (facts.reasoning == "always" and not facts.efforts):
+    if facts.reasoning == "budget" or (facts.reasoning == "always" and not _efforts_of(facts)):
         return _as_budget(config, request, facts, spec, losses) if _has_budgets(spec) else config
     return config if facts.reasoning is None else _as_effort(config, facts, losses)
 
@@ -283,7 +289,7 @@ def _cannot_be_off(facts: ModelFacts) -> bool:
     (the official SDK, ``shared_params.Reasoning.effort``).
     """
     if facts.reasoning in ("effort", "level"):
-        return "none" not in facts.efforts and bool(facts.efforts or facts.reasoning == "level")
+        return "none" not in _efforts_of(facts) and bool(_efforts_of(facts) or facts.reasoning == "level")
     return facts.reasoning == "always"
 
 
@@ -302,8 +308,8 @@ def _without_forced_call(request: ir.Request, losses: Ledger) -> ir.Request:
 def _as_little(config: ir.ReasoningConfig, facts: ModelFacts, losses: Ledger) -> ir.ReasoningConfig | None:
     """Replace "no reasoning" by the least that the model accepts; None if it accepts no amount."""
     name = "mode" if config.mode == "off" else "effort"
-    if facts.efforts or facts.reasoning == "level":
-        lowest = min(facts.efforts or _LEVELS, key=ir.EFFORT_ORDER.index)
+    if _efforts_of(facts) or facts.reasoning == "level":
+        lowest = min(_efforts_of(facts) or _LEVELS, key=ir.EFFORT_ORDER.index)
         losses.changed(config, name, lowest, _STAYS_ON)
         drop_amount(config, losses)
         return replace(config, mode=None, effort=lowest, budget=None)
@@ -333,7 +339,7 @@ def _as_budget(
     if config.budget is not None or name is None:
         return config
     budget = _budget_of(config.effort, request, facts, spec)
-    keeps_effort = name == "effort" and bool(facts.efforts)
+    keeps_effort = name == "effort" and bool(_efforts_of(facts))
     if budget is None:
         if keeps_effort:
             return config
@@ -399,8 +405,9 @@ def _known_effort(node: ir.ReasoningConfig | ir.Message, facts: ModelFacts, loss
 
 def _nearest_effort(effort: ir.Effort, facts: ModelFacts) -> ir.Effort:
     """Return the effort that the model accepts and that is nearest; of two the lower. ``none`` is no amount of reasoning."""
-    known = [each for each in facts.efforts if each != "none"]
-    if not known or effort in facts.efforts:
+    efforts = _efforts_of(facts)
+    known = [each for each in efforts if each != "none"]
+    if not known or effort in efforts:
         return effort
     position = ir.EFFORT_ORDER.index(effort) if effort in ir.EFFORT_ORDER else -1
     return min(known, key=lambda each: (abs(ir.EFFORT_ORDER.index(each) - position), ir.EFFORT_ORDER.index(each)))
@@ -445,11 +452,11 @@ def _effort_of_message(message: ir.Message, facts: ModelFacts, losses: Ledger) -
         if not is_off:
             losses.dropped(message, "effort", _NO_REASONING)
         return None
-    if facts.reasoning in ("budget", "always") and not facts.efforts:
+    if facts.reasoning in ("budget", "always") and not _efforts_of(facts):
         losses.dropped(message, "effort", _CONTROL if facts.reasoning == "budget" or facts.budgets else _ALWAYS)
         return None
     if is_off and _cannot_be_off(facts):
-        lowest = min(facts.efforts or _LEVELS, key=ir.EFFORT_ORDER.index)
+        lowest = min(_efforts_of(facts) or _LEVELS, key=ir.EFFORT_ORDER.index)
         losses.changed(message, "effort", lowest, _STAYS_ON)
         return lowest
     return _known_effort(message, facts, losses)
