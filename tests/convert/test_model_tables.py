@@ -275,10 +275,39 @@ def test_one_provider_of_models_dev_can_be_selected() -> None:
     assert table["d"].context == 5
 
 
-def test_an_unknown_provider_of_models_dev_is_rejected() -> None:
+@pytest.mark.parametrize(("table", "expected"), [(MODELS_DEV, "2 providers of the catalog"), (LITELLM, "1 providers of the table")])
+def test_an_unknown_provider_is_rejected(table: Any, expected: str) -> None:
     """A misspelt provider must not give an empty table."""
-    with pytest.raises(fb.ConfigurationError, match="provider is 'third', expected one of the 2 providers of the catalog"):
-        fb.load_model_facts(MODELS_DEV, provider="third")
+    with pytest.raises(fb.ConfigurationError, match=f"provider is 'third', expected one of the {expected}"):
+        fb.load_model_facts(table, provider="third")
+
+
+PREFIXED = {
+    "azure/m": {"litellm_provider": "azure", "max_output_tokens": 1},
+    "mistral/m": {"litellm_provider": "mistral", "max_output_tokens": 2},
+    "mistral/n": {"litellm_provider": "mistral", "max_output_tokens": 3},
+    "vertex_ai/v": {"litellm_provider": "vertex_ai-language-models", "max_output_tokens": 4},
+    "gemini/g": {"litellm_provider": "gemini", "max_output_tokens": 5},
+    "g": {"litellm_provider": "vertex_ai-language-models", "max_output_tokens": 6},
+}
+
+
+@pytest.mark.parametrize(
+    ("provider", "limits"),
+    [
+        (None, {"m": None, "n": 3, "v": 4, "g": 6, "mistral/m": 2}),
+        ("mistral", {"m": 2, "n": 3, "v": None, "g": None}),
+        ("gemini", {"m": None, "g": 5}),
+        ("vertex_ai", {"v": 4, "g": 6, "gemini/g": None}),
+    ],
+)
+def test_a_model_of_litellm_is_listed_by_the_name_that_its_server_reads(
+    provider: str | None, limits: dict[str, int | None]
+) -> None:
+    """Mistral reads ``mistral-large-latest``, and LiteLLM lists ``mistral/mistral-large-latest`` and that of other providers."""
+    facts = fb.load_model_facts(PREFIXED, provider=provider)
+
+    assert {name: facts[name].output_limit if name in facts else None for name in limits} == limits
 
 
 def test_a_mapping_of_names_to_arguments_is_read_as_facts() -> None:

@@ -64,7 +64,8 @@ def load_model_facts(
     """Read facts about models from a table that the caller has: JSON text, its parsed value, or a typed list of models.
 
     ``kind``: the form of the table; None: it is recognized by its keys. ``source``: the format of a list of models; None: it is detected.
-    ``provider``: the only provider of models.dev to read, such as ``openai``; None: all; a name without a provider is of the first.
+    ``provider``: the only provider of models.dev or LiteLLM to read, such as ``openai``; None: all. A name without a provider is of the
+    first in models.dev; in LiteLLM it is a name of the table, or one for which all providers state the same.
     Fields that state nothing about requests are skipped. Raises ``ConfigurationError`` for a table of no known form.
 
     >>> facts = load_model_facts({"data": [{"id": "m", "object": "model", "context_length": 8192}]}, source="chat_completions")
@@ -79,7 +80,7 @@ def load_model_facts(
     if kind == "model_list":
         return _read_list(value, source)
     readers: Mapping[str, Callable[[Any], dict[str, ModelFacts]]] = {
-        "litellm": _read_litellm,
+        "litellm": partial(_read_litellm, provider=provider),
         "models_dev": partial(_read_models_dev, provider=provider),
         "facts": _read_facts,
     }
@@ -253,15 +254,39 @@ def _read_positive(value: Any) -> int | None:
     return value if type(value) is int and value > 0 else None
 
 
-def _read_litellm(table: Mapping[str, Any]) -> dict[str, ModelFacts]:
-    """Read LiteLLM's table; its row ``sample_spec`` describes the columns. Rows of other modes than chat and responses are skipped."""
+def _read_litellm(table: Mapping[str, Any], provider: str | None) -> dict[str, ModelFacts]:
+    """Read LiteLLM's table; its row ``sample_spec`` describes the columns. Rows of other modes than chat and responses are skipped.
+
+    Most names begin with their provider, such as ``mistral/``, which a request has not. Such a row is listed by the rest of its name, too:
+    for one ``provider`` always, and for all if the rows with the same rest state the same facts.
+    """
     rows = {name: row for name, row in table.items() if name != "sample_spec" and isinstance(row, Mapping)}
     has_instructions = any(row.get(_LITELLM_INSTRUCTIONS) is True for row in rows.values())  # an older table has no such column
-    return {
-        name: _read_litellm_row(row, has_instructions, is_anthropic=_is_anthropic(name, row))
-        for name, row in rows.items()
+    selected = {name: row for name, row in rows.items() if provider is None or _is_of_provider(row, provider)}
+    if not selected and provider is not None:
+        number = len({str(row.get("litellm_provider")) for row in rows.values()})
+        raise ConfigurationError(f"provider is {shown(provider)}, expected one of the {number} providers of the table")
+    facts = {
+        name: _read_litellm_row(name, row, has_instructions)
+        for name, row in selected.items()
         if row.get("mode") in ("chat", "responses", "completion", None)
     }
+    by_model: dict[str, set[ModelFacts]] = {}
+    for name, each in facts.items():
+        by_model.setdefault(_name_of_model(name, rows[name]), set()).add(each)
+    return {model: same.pop() for model, same in by_model.items() if len(same) == 1} | facts
+
+
+def _is_of_provider(row: Mapping[str, Any], provider: str) -> bool:
+    """Return whether a row is of a provider. Vertex AI has several names, such as ``vertex_ai-language-models``."""
+    name = str(row.get("litellm_provider"))
+    return name == provider or name.startswith(f"{provider}-")
+
+
+def _name_of_model(name: str, row: Mapping[str, Any]) -> str:
+    """Return the name of a row without its provider, which begins it: ``vertex_ai/`` for ``vertex_ai-language-models``."""
+    prefix, _, model = name.partition("/")
+    return model if model and _is_of_provider(row, prefix) else name
 
 
 def _is_anthropic(name: str, row: Mapping[str, Any]) -> bool:
@@ -270,11 +295,12 @@ def _is_anthropic(name: str, row: Mapping[str, Any]) -> bool:
     return provider in _LITELLM_ANTHROPIC or (provider.startswith("bedrock") and "anthropic." in name)
 
 
-def _read_litellm_row(row: Mapping[str, Any], has_instructions: bool, *, is_anthropic: bool) -> ModelFacts:
+def _read_litellm_row(name: str, row: Mapping[str, Any], has_instructions: bool) -> ModelFacts:
     """Read one row. A column that is missing states nothing; ``supports_...: false`` states that the model lacks it.
 
     ``has_instructions``: the table states which models accept instructions after the first turn.
     """
+    is_anthropic = _is_anthropic(name, row)
     efforts = _read_litellm_efforts(row)
     reasoning = _read_litellm_reasoning(row, efforts, is_anthropic)
     return ModelFacts(
