@@ -177,7 +177,9 @@ def test_the_table_of_litellm_gives_facts_of_chat_models_only() -> None:
             {"litellm_provider": "anthropic", "thinking_always_on": True, "supports_output_config": True},
             ("always", ("low", "medium", "high"), None),
         ),
-        ({"litellm_provider": "openai", "supports_reasoning": True}, (None, (), None)),
+        ({"litellm_provider": "openai", "supports_reasoning": True}, ("effort", (), None)),
+        ({"litellm_provider": "novita", "supports_reasoning": True}, (None, (), None)),
+        ({"litellm_provider": "openai"}, (None, (), None)),
         (
             {"litellm_provider": "openai", "supports_low_reasoning_effort": False, "supports_xhigh_reasoning_effort": True},
             ("effort", ("medium", "high", "xhigh"), None),
@@ -191,6 +193,38 @@ def test_the_columns_of_litellm_about_reasoning_are_read_as_litellm_reads_them(r
     facts = fb.load_model_facts({"m": row | {"mode": "chat"}}, kind="litellm")["m"]
 
     assert (facts.reasoning, facts.efforts, facts.budgets) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("gemini-2.5-pro", "budget"),
+        ("gemini/gemini-2.5-flash", "budget"),
+        ("gemini/gemini-3-pro-preview", "level"),
+        ("gemini-10-flash", "level"),
+        ("gemini/gemma-4-31b-it", None),
+    ],
+)
+def test_a_model_of_google_in_litellms_table_has_the_control_of_its_version(name: str, kind: str | None) -> None:
+    """The table states that a model reasons. LiteLLM itself reads from the name whether it takes a budget or a level."""
+    row = {"litellm_provider": "gemini", "mode": "chat", "supports_reasoning": True}
+
+    facts = fb.load_model_facts({name: row})[name]
+
+    assert (facts.reasoning, facts.budgets) == (kind, None)
+
+
+@pytest.mark.parametrize(
+    ("row", "refused"),
+    [
+        ({"litellm_provider": "openai", "supports_parallel_function_calling": False}, {"parallel_tool_calls"}),
+        ({"litellm_provider": "watsonx", "supports_parallel_function_calling": False}, set()),
+        ({"litellm_provider": "anthropic", "supports_assistant_prefill": False}, {"prefill"}),
+    ],
+)
+def test_the_flags_of_litellm_about_prefill_and_parallel_calls_are_read(row: dict[str, Any], refused: set[str]) -> None:
+    """o3 rejects ``parallel_tool_calls``, and Claude Opus 4.6 a prefill; other servers ignore the former."""
+    assert fb.load_model_facts({"m": row})["m"].refuses == refused
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Literal, get_args
@@ -47,6 +48,10 @@ _GOOGLE_PACKAGES = frozenset({"@ai-sdk/google", "@ai-sdk/google-vertex"})
 _SAMPLING = frozenset({"temperature", "top_p", "top_k"})
 _LITELLM_ANTHROPIC = frozenset({"anthropic", "vertex_ai-anthropic_models"})
 """Providers of LiteLLM that serve only models of Anthropic, in its format."""
+_LITELLM_OPENAI = frozenset({"openai", "azure", "chatgpt"})
+_LITELLM_GOOGLE = frozenset({"gemini", "vertex_ai", "vertex_ai-language-models"})
+"""Providers of LiteLLM that serve the models of OpenAI, and those of Google."""
+_GEMINI = re.compile(r"(?:^|/)gemini-(\d+)")
 _LITELLM_INSTRUCTIONS = "supports_mid_conversation_system"
 """The column for models that accept a message with the role ``system`` after the first turn."""
 _LITELLM_INPUTS: Mapping[str, MediaKind] = {
@@ -300,16 +305,15 @@ def _read_litellm_row(name: str, row: Mapping[str, Any], has_instructions: bool)
 
     ``has_instructions``: the table states which models accept instructions after the first turn.
     """
-    is_anthropic = _is_anthropic(name, row)
-    efforts = _read_litellm_efforts(row)
-    reasoning = _read_litellm_reasoning(row, efforts, is_anthropic)
+    efforts, is_anthropic = _read_litellm_efforts(row), _is_anthropic(name, row)
+    reasoning = _read_litellm_reasoning(name, row, efforts)
     return ModelFacts(
         output_limit=_read_positive(row.get("max_output_tokens")),
         context=_read_positive(row.get("max_input_tokens")),
         refuses=_read_litellm_refused(row, has_instructions and is_anthropic),
         reasoning=reasoning,
         efforts=efforts,
-        budgets=_ANTHROPIC_BUDGETS if reasoning == "budget" else None,
+        budgets=_ANTHROPIC_BUDGETS if reasoning == "budget" and is_anthropic else None,
         inputs=_read_litellm_inputs(row),
         outputs=_read_media(row, "supported_output_modalities"),
     )
@@ -345,10 +349,14 @@ def _read_litellm_efforts(row: Mapping[str, Any]) -> tuple[ModelEffort, ...]:
     return _select_efforts([effort for effort in _EFFORTS if flags.get(effort, effort in ("low", "medium", "high"))])
 
 
-def _read_litellm_reasoning(row: Mapping[str, Any], efforts: tuple[ModelEffort, ...], is_anthropic: bool) -> ReasoningKind | None:
+def _read_litellm_reasoning(name: str, row: Mapping[str, Any], efforts: tuple[ModelEffort, ...]) -> ReasoningKind | None:
     """Read how a model reasons. Models of Anthropic without the flag for adaptive thinking take a budget.
 
-    Source: BerriAI/litellm, llms/anthropic/common_utils.py, ``is_adaptive_thinking_model`` and ``_is_always_on_thinking_model``.
+    A model of OpenAI that reasons has an effort, which may be unknown. The name of a model of Google states its version: since Gemini 3
+    it has a level, before a budget. Without the column for reasoning nothing is known.
+
+    Sources: BerriAI/litellm, llms/anthropic/common_utils.py, ``is_adaptive_thinking_model`` and ``_is_always_on_thinking_model``;
+    llms/openai/chat/o_series_transformation.py, ``o_series_only_param``; llms/vertex_ai/gemini, ``_is_gemini_3_or_newer``.
     """
     if row.get("supports_reasoning") is False:
         return "none"
@@ -356,25 +364,34 @@ def _read_litellm_reasoning(row: Mapping[str, Any], efforts: tuple[ModelEffort, 
         return "always"
     if row.get("supports_adaptive_thinking") is True:
         return "adaptive"
-    if row.get("supports_reasoning") is True and is_anthropic:
+    reasons = row.get("supports_reasoning") is True
+    if reasons and _is_anthropic(name, row):
         return "budget"
-    return "effort" if efforts else None
+    version = _GEMINI.search(name) if (reasons or efforts) and row.get("litellm_provider") in _LITELLM_GOOGLE else None
+    if version is not None:
+        return "level" if int(version[1]) >= 3 else "budget"
+    return "effort" if efforts or (reasons and row.get("litellm_provider") in _LITELLM_OPENAI) else None
 
 
 def _read_litellm_refused(row: Mapping[str, Any], requires_flag: bool) -> frozenset[str]:
     """Read what a model refuses. The flag for schemas does not concern JSON mode.
 
-    ``requires_flag``: without the flag for later instructions the model rejects them, as those of Anthropic do.
+    ``requires_flag``: without the flag for later instructions the model rejects them, as those of Anthropic do. The flag for parallel calls
+    concerns a parameter of OpenAI's models only; other providers list models with it that call one function at a time.
 
     Sources: BerriAI/litellm, docs/completion/json_mode.md, "Check if model supports `json_schema`"; the module for ``role: "system"``
-    messages after the first turn, and BerriAI/litellm#36969.
+    messages after the first turn, and BerriAI/litellm#36969; router_utils/pre_call_checks/continuation_prefill_check.py;
+    llms/openai/chat/o_series_transformation.py, ``_supports_parallel_tool_calls``.
     """
     flags = {
         "supports_function_calling": "tools",
         "supports_tool_choice": "tool_choice",
         "supports_response_schema": "json_schema",
+        "supports_assistant_prefill": "prefill",
         _LITELLM_INSTRUCTIONS: "later_instructions",
     }
+    if row.get("litellm_provider") in _LITELLM_OPENAI:
+        flags["supports_parallel_function_calling"] = "parallel_tool_calls"
     refused = {name for flag, name in flags.items() if row.get(flag) is False}
     if requires_flag and row.get(_LITELLM_INSTRUCTIONS) is not True:
         refused.add("later_instructions")
