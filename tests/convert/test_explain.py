@@ -70,6 +70,59 @@ def test_an_explanation_names_the_server_and_the_limits_of_the_model() -> None:
     ]
 
 
+LITELLM = {
+    "m": {"litellm_provider": "openai", "mode": "chat"},
+    "o": {"litellm_provider": "openai", "mode": "chat", "supports_reasoning": True},
+    "t": {"litellm_provider": "openai", "mode": "chat", "supports_reasoning": False, "max_output_tokens": 9000},
+    "azure/k": {"litellm_provider": "azure", "mode": "chat", "max_output_tokens": 1},
+    "openai/k": {"litellm_provider": "openai", "mode": "chat", "max_output_tokens": 2},
+}
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        (
+            "m",
+            (
+                "whether and how the model reasons: the setting of reasoning is sent without a check",
+                "whether the model accepts temperature, which many models that reason reject",
+                "how many tokens the model can write: the limit is sent without a check",
+            ),
+        ),
+        (
+            "o",
+            (
+                "which efforts the model accepts: the effort high is sent without a check",
+                "whether the model accepts temperature, which many models that reason reject",
+                "how many tokens the model can write: the limit is sent without a check",
+            ),
+        ),
+        ("t", None),
+        ("k", ("every fact about the model, because the table has no 'k', but azure/k, openai/k",)),
+        ("x", ("every fact about the model, because the table has no 'x'",)),
+    ],
+)
+def test_an_explanation_lists_the_facts_that_are_missing_and_concern_the_request(model: str, expected: Any) -> None:
+    """No table states everything that a model rejects, and a reader must know what has not been checked."""
+    request = REQUEST | {"model": model, "temperature": 0.2, "max_completion_tokens": 500}
+    target = fb.Target("chat_completions", model=fb.load_model_facts(LITELLM))
+
+    sections = dict(fb.explain(request, source="chat_completions", target=target).sections)
+
+    assert sections.get("Not known") == expected
+
+
+def test_an_explanation_states_that_a_function_has_no_facts_about_a_model() -> None:
+    """A function that looks names up in a database returns nothing for a misspelt one."""
+    known: dict[str, fb.ModelFacts] = {}
+    target = fb.Target("chat_completions", model=known.get)
+
+    sections = dict(fb.explain(REQUEST, source="chat_completions", target=target).sections)
+
+    assert sections["Not known"] == ("every fact about the model, because the function for facts returns none for 'm'",)
+
+
 def test_an_explanation_shows_no_text_of_the_conversation_next_to_a_pointer() -> None:
     """Explanations are copied into tickets; a number or a setting helps there, a sentence of a user does not."""
     request = REQUEST | {"messages": [{"role": "user", "name": "a name of a person", "content": "Hi"}], "user": "x" * 80}

@@ -10,7 +10,7 @@ from formatbridge import formats, ir
 from formatbridge.convert.bodies import ConvertedRequest, convert_request
 from formatbridge.convert.input import Body, check
 from formatbridge.formats.format import FormatOrName, FormatSpec, Target
-from formatbridge.formats.model_facts import ModelFacts, facts_of
+from formatbridge.formats.model_facts import ModelFacts, ModelSource, facts_of
 from formatbridge.formats.shared.tool_selection import is_run_by_caller, server_tool_name
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
@@ -24,6 +24,7 @@ _CHOICES: Mapping[str, str] = {
     "required": "the model must call a tool",
     "validated": "the model decides whether it calls a tool, with arguments that match their schemas",
 }
+_SAMPLING = ("temperature", "top_p", "top_k")
 _FREE_CHOICE = "the model decides whether it calls a tool"
 
 
@@ -73,8 +74,8 @@ def explain(
     >>> print(explain({"model": "m", "messages": [{"role": "user", "content": "Hi"}]}, source="chat_completions", target="messages"))
     """
     converted = convert_request(request, source=source, target=target, model=model, options=options)
-    facts = facts_of(target.model, converted.model) if isinstance(target, Target) else None
-    return Explanation(converted, tuple(_sections(converted, formats.load_for_requests(target), facts)))
+    source_of_facts = target.model if isinstance(target, Target) else None
+    return Explanation(converted, tuple(_sections(converted, formats.load_for_requests(target), source_of_facts)))
 
 
 def _text_of(title: str, lines: tuple[str, ...]) -> str:
@@ -83,8 +84,11 @@ def _text_of(title: str, lines: tuple[str, ...]) -> str:
     return "\n".join([f"{title}:", *(f"  - {line}" for line in lines)])
 
 
-def _sections(converted: ConvertedRequest, format: FormatSpec, facts: ModelFacts | None) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _sections(
+    converted: ConvertedRequest, format: FormatSpec, source_of_facts: ModelSource | None
+) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the titles and lines that describe a converted request. Its body is decoded again, so that they state what is in it."""
+    facts = facts_of(source_of_facts, converted.model)
     request = format.decode_request(
         check(converted.body, format, "request"), model=converted.model or None, stream=converted.stream
     )
@@ -100,6 +104,8 @@ def _sections(converted: ConvertedRequest, format: FormatSpec, facts: ModelFacts
     yield "Output format", (_output(request),)
     if settings := _settings(request, format, converted.body):
         yield "Settings", settings
+    if source_of_facts is not None and (unknown := tuple(_unknown(request, facts, source_of_facts, converted.model))):
+        yield "Not known", unknown
     titles = (each.title or each.name for each in (converted.source_format, format))
     bodies = Bodies(converted.source_body, converted.body, *titles)
     yield "Left out", tuple(loss_lines(converted.losses, "dropped", bodies)) or ("nothing",)
@@ -114,6 +120,30 @@ def _limits(facts: ModelFacts | None) -> str:
     limits = {"writes": facts.output_limit, "reads": facts.context}
     known = [f"{verb} at most {limit:,} tokens" for verb, limit in limits.items() if limit is not None]
     return f", which {' and '.join(known)}" if known else ""
+
+
+def _unknown(request: ir.Request, facts: ModelFacts | None, source: ModelSource, model: str) -> Iterator[str]:
+    """Describe the facts about the model that are missing and concern the request, which is sent without a change for them."""
+    if facts is None:
+        yield f"every fact about the model, because {_origin_of_facts(source, model)}"
+        return
+    sampling = [name for name in _SAMPLING if name in request.settings]
+    if request.reasoning is not None and facts.reasoning is None:
+        yield "whether and how the model reasons: the setting of reasoning is sent without a check"
+    elif request.reasoning is not None and not facts.efforts and request.reasoning.effort not in (None, "none"):
+        yield f"which efforts the model accepts: the effort {request.reasoning.effort} is sent without a check"
+    if sampling and facts.reasoning != "none" and facts.refuses.isdisjoint(_SAMPLING):
+        yield f"whether the model accepts {' and '.join(sampling)}, which many models that reason reject"
+    if facts.output_limit is None and "max_tokens" in request.settings:
+        yield "how many tokens the model can write: the limit is sent without a check"
+
+
+def _origin_of_facts(source: ModelSource, model: str) -> str:
+    """Describe that a table or a function has no facts about a model, with the names of a table that end with its name after a slash."""
+    if not isinstance(source, Mapping):
+        return f"the function for facts returns none for {model!r}"
+    names = [name for name in source if name.endswith(f"/{model}")] if model else []
+    return f"the table has no {model!r}" + (f", but {_listed(names)}" if names else "")
 
 
 def _counted(number: int, noun: str) -> str:
