@@ -44,6 +44,8 @@ _MOST_PAIRS, _LONGEST_KEY, _LONGEST_VALUE = 16, 64, 512
 _LONGEST_NAMES = {"user": 64, "safety_identifier": 128}
 """Fields that identify an end user to their maximum length in characters."""
 _SIZED = frozenset({"metadata", *_LONGEST_NAMES})
+_OLD_RETENTION, _RETENTION = "in-memory", "in_memory"
+"""A value of ``prompt_cache_retention`` in older SDKs of OpenAI, which the server rejects, and the correct one (openai-openapi#508)."""
 
 
 def decode_flat_settings(body: dict[str, Any], table: FieldTable, request: ir.Request, others: frozenset[str]) -> bool:
@@ -84,6 +86,9 @@ def encode_flat_settings(
             body[key] = clamp(request, name, value, ranges, losses)
     if not _SIZED.isdisjoint(request.settings):
         _cut_to_size(request, wire, body, losses)
+    if request.settings.get("prompt_cache_retention") == _OLD_RETENTION and "prompt_cache_retention" in wire:
+        name = "prompt_cache_retention"
+        body[wire[name]] = losses.changed(request, name, _RETENTION, "out_of_range", severity="info")
 
 
 def clamp(request: ir.Request, name: str, value: Any, ranges: Ranges, losses: Ledger, code: str = "out_of_range") -> Any:

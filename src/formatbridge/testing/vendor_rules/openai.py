@@ -144,6 +144,13 @@ def _check_end_user(body: JsonObject, _facts: Facts) -> Failure | None:
     return next((too_long(name, id, longest) for name, id, longest in ids if isinstance(id, str) and len(id) > longest), None)
 
 
+def _check_retention(body: JsonObject, _facts: Facts) -> Failure | None:
+    if body.get("prompt_cache_retention") != "in-memory":
+        return None
+    words = "Invalid value: 'in-memory'. Supported values are: 'in_memory' and '24h'."
+    return openai_failure(400, words, param="prompt_cache_retention", code="invalid_value")
+
+
 SETTINGS_RULES = (
     Rule(
         "metadata_size",
@@ -152,6 +159,12 @@ SETTINGS_RULES = (
         _check_metadata,
     ),
     Rule("end_user", "`user` has over 64 characters, or `safety_identifier` over 128", _END_USER_SOURCE, _check_end_user),
+    Rule(
+        "cache_retention",
+        "`prompt_cache_retention` is `in-memory`, the value in older SDKs",
+        "pydantic/pydantic-ai#4028, openai/openai-python#3003",
+        _check_retention,
+    ),
 )
 """The rules of settings that both formats have."""
 
