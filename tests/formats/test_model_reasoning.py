@@ -130,6 +130,34 @@ def test_an_amount_for_a_model_whose_reasoning_is_on_or_off_is_reported(setting:
     ]
 
 
+@pytest.mark.parametrize("source", ["chat_completions", "responses"])
+@pytest.mark.parametrize(
+    ("dialect", "efforts", "effort", "expected"),
+    [
+        ("mistral", ("low", "medium", "high"), "low", "high"),
+        ("mistral", ("low", "medium", "high"), "none", "high"),
+        ("mistral", ("low", "medium"), "medium", "high"),
+        ("mistral", ("low", "medium"), "high", "high"),
+        ("mistral", ("none", "low"), "none", "none"),
+        ("deepseek", ("low", "medium", "high"), "medium", "high"),
+        ("deepseek", ("low", "medium"), "medium", "low"),
+        ("deepseek", ("low", "medium"), "high", "low"),
+    ],
+)
+def test_an_effort_is_one_that_the_server_and_the_model_accept(
+    dialect: str, efforts: Any, effort: str, expected: str, source: fb.Format
+) -> None:
+    """Facts may be those of another server. The server decides then, and the report states what it gets."""
+    target = fb.Target("chat_completions", dialect=dialect, model=fb.ModelFacts(reasoning="effort", efforts=efforts))
+    chat = {"model": "m", "messages": QUESTION, "reasoning_effort": effort}
+    body = chat if source == "chat_completions" else {"model": "m", "input": "Hi", "reasoning": {"effort": effort}}
+
+    converted = fb.convert_request(body, source=source, target=target)
+
+    assert converted.body["reasoning_effort"] == expected
+    assert [loss.after for loss in converted.losses] == ([expected] if effort != expected else [])
+
+
 @pytest.mark.parametrize(("effort", "expected"), [("none", "none"), ("default", "default"), ("max", "high")])
 def test_the_word_default_among_the_efforts_of_a_model_is_no_amount(effort: str, expected: str) -> None:
     """Groq has this word, and a caller of Groq may send it."""

@@ -173,7 +173,7 @@ def encode_effort(node: ir.ReasoningConfig | ir.Message, losses: Ledger) -> str 
         return None
     if effort is None:
         return None
-    accepted = effort_for_server(effort, losses)
+    accepted = effort_for_server(effort, losses.dialect)
     if accepted is None:
         losses.dropped(node, "effort", "unsupported_by_server")
     else:
@@ -192,7 +192,7 @@ def _without_budget(config: ir.ReasoningConfig, losses: Ledger) -> ir.ReasoningC
     if config.effort is not None:
         losses.dropped(config, "budget", "ignored_by_server")
         return replace(config, budget=None)
-    effort = effort_for_server(effort_of_budget(config.budget), losses)
+    effort = effort_for_server(effort_of_budget(config.budget), losses.dialect)
     if effort is None:
         losses.dropped(config, "budget", "ignored_by_server")
     else:

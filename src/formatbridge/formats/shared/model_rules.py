@@ -17,6 +17,7 @@ from formatbridge.formats.shared.settings import (
     ANCHORS,
     drop_amount,
     drop_visibility,
+    effort_for_server,
     effort_of_budget,
     has_output_format,
     is_reasoning_off,
@@ -210,7 +211,7 @@ def _adapt_reasoning_settings(request: ir.Request, facts: ModelFacts, spec: Form
     if request.reasoning is not None and (not spec.excludes_reasoning(request) or _never_reasons(request.reasoning, facts)):
         request = replace(request, reasoning=_adapt_reasoning(request, request.reasoning, facts, spec, losses))
     has_efforts = "Message.effort" in spec.field_paths.places  # other formats drop them
-    return _with_message_efforts(request, facts, losses) if has_efforts else request
+    return _with_message_efforts(request, facts, spec, losses) if has_efforts else request
 
 
 def _adapt_reasoning(
@@ -225,7 +226,7 @@ def _adapt_reasoning(
         losses.changed(config, "mode", "off", _CONTROL)
         config = replace(config, mode="off")
     if is_reasoning_off(config):
-        return _as_little(config, facts, losses) if _cannot_be_off(facts) else config
+        return _as_little(config, facts, spec, losses) if _cannot_be_off(facts) else config
     if facts.reasoning == "always" and not _efforts_of(facts) and facts.budgets is None:
         return _without_amount(config, _ALWAYS, losses)
     is_switch = bool(facts.efforts) and {"none", "default"}.issuperset(facts.efforts)
@@ -234,7 +235,7 @@ def _adapt_reasoning(
     adapted = _in_kind_of_model(config, request, facts, spec, losses)
     if adapted is None:
         return None
-    adapted = _with_known_effort(adapted, facts, losses)
+    adapted = _with_known_effort(adapted, facts, spec, losses)
     return (
         _with_allowed_budget(adapted, facts, spec, losses)
         if _has_budgets(spec) or "budget" in _amounts_of_server(spec)
@@ -257,7 +258,7 @@ def _in_kind_of_model(
     """Return settings with a budget or an effort, whichever the model has; None if no setting remains."""
     if facts.reasoning == "budget" or (facts.reasoning == "always" and not _efforts_of(facts)):
         return _as_budget(config, request, facts, spec, losses) if _has_budgets(spec) else config
-    return config if facts.reasoning is None else _as_effort(config, facts, losses)
+    return config if facts.reasoning is None else _as_effort(config, facts, spec, losses)
 
 
 def _has_budgets(spec: FormatSpec) -> bool:
@@ -305,11 +306,11 @@ def _without_forced_call(request: ir.Request, losses: Ledger) -> ir.Request:
     return replace(request, tool_choice=ir.ToolChoice(mode="auto", src=choice.src))
 
 
-def _as_little(config: ir.ReasoningConfig, facts: ModelFacts, losses: Ledger) -> ir.ReasoningConfig | None:
+def _as_little(config: ir.ReasoningConfig, facts: ModelFacts, spec: FormatSpec, losses: Ledger) -> ir.ReasoningConfig | None:
     """Replace "no reasoning" by the least that the model accepts; None if it accepts no amount."""
     name = "mode" if config.mode == "off" else "effort"
     if _efforts_of(facts) or facts.reasoning == "level":
-        lowest = min(_efforts_of(facts) or _LEVELS, key=ir.EFFORT_ORDER.index)
+        lowest = _lowest_effort(facts, spec)
         losses.changed(config, name, lowest, _STAYS_ON)
         drop_amount(config, losses)
         return replace(config, mode=None, effort=lowest, budget=None)
@@ -365,12 +366,12 @@ def _budget_of(effort: ir.Effort | None, request: ir.Request, facts: ModelFacts,
     return max(smallest, min([_BUDGETS.get(effort or "high", _BUDGETS["high"]), *bounds]))
 
 
-def _as_effort(config: ir.ReasoningConfig, facts: ModelFacts, losses: Ledger) -> ir.ReasoningConfig:
+def _as_effort(config: ir.ReasoningConfig, facts: ModelFacts, spec: FormatSpec, losses: Ledger) -> ir.ReasoningConfig:
     """Replace a budget by an effort, or by the decision of an adaptive model that has an effort already."""
     is_adaptive = facts.reasoning == "adaptive"
     if config.budget is None:
         if config.effort is None and config.mode in ("on", "adaptive") and facts.reasoning == "level":
-            level = _nearest_effort("high", facts)
+            level = _written_effort("high", facts, spec)
             losses.changed(config, "mode", level, _CONTROL)
             return replace(config, mode=None, effort=level)
         return replace(config, mode="adaptive") if is_adaptive and config.mode == "on" else config
@@ -378,22 +379,22 @@ def _as_effort(config: ir.ReasoningConfig, facts: ModelFacts, losses: Ledger) ->
     if config.effort is not None:
         losses.dropped(config, "budget", _CONTROL)
         return replace(config, mode=mode, budget=None)
-    effort = _nearest_effort(effort_of_budget(config.budget), facts)
+    effort = _written_effort(effort_of_budget(config.budget), facts, spec)
     losses.changed(config, "budget", effort, _CONTROL)
     return replace(config, mode=mode, budget=None, effort=effort)
 
 
-def _with_known_effort(config: ir.ReasoningConfig, facts: ModelFacts, losses: Ledger) -> ir.ReasoningConfig:
-    effort = _known_effort(config, facts, losses)
+def _with_known_effort(config: ir.ReasoningConfig, facts: ModelFacts, spec: FormatSpec, losses: Ledger) -> ir.ReasoningConfig:
+    effort = _known_effort(config, facts, spec, losses)
     return config if effort == config.effort else replace(config, effort=effort)
 
 
-def _known_effort(node: ir.ReasoningConfig | ir.Message, facts: ModelFacts, losses: Ledger) -> ir.Effort | None:
+def _known_effort(node: ir.ReasoningConfig | ir.Message, facts: ModelFacts, spec: FormatSpec, losses: Ledger) -> ir.Effort | None:
     """Return the effort of a node, or the nearest one that the model accepts; None for an effort of an unknown name."""
     effort = node.effort
     if effort is None:
         return None
-    nearest = _nearest_effort(effort, facts)
+    nearest = _nearest_effort(effort, facts, spec)
     if nearest == effort:
         return effort
     if effort not in ir.EFFORT_ORDER:
@@ -403,14 +404,36 @@ def _known_effort(node: ir.ReasoningConfig | ir.Message, facts: ModelFacts, loss
     return nearest
 
 
-def _nearest_effort(effort: ir.Effort, facts: ModelFacts) -> ir.Effort:
-    """Return the effort that the model accepts and that is nearest; of two the lower. ``none`` is no amount of reasoning."""
-    efforts = _efforts_of(facts)
-    known = [each for each in efforts if each != "none"]
-    if not known or effort in efforts:
+def _nearest_effort(effort: ir.Effort, facts: ModelFacts, spec: FormatSpec) -> ir.Effort:
+    """Return the effort that the model accepts and that is nearest; of two the lower. ``none`` is no amount of reasoning.
+
+    An effort that the server replaces by one of the model stays, because the encoder replaces it. If the server accepts no effort of the
+    model, the facts are those of another server, and have no effect.
+    """
+    accepted = _accepted_by_both(facts, spec)
+    stays = effort in _efforts_of(facts) and (effort == "none" or effort_for_server(effort, spec.dialect) in accepted)
+    if not accepted or stays:
         return effort
     position = ir.EFFORT_ORDER.index(effort) if effort in ir.EFFORT_ORDER else -1
-    return min(known, key=lambda each: (abs(ir.EFFORT_ORDER.index(each) - position), ir.EFFORT_ORDER.index(each)))
+    return min(accepted, key=lambda each: (abs(ir.EFFORT_ORDER.index(each) - position), ir.EFFORT_ORDER.index(each)))
+
+
+def _accepted_by_both(facts: ModelFacts, spec: FormatSpec) -> list[ir.Effort]:
+    """Return the amounts of reasoning that the model and the server accept; empty if the efforts of the model are unknown."""
+    amounts = (each for each in _efforts_of(facts) if each != "none")
+    return [each for each in amounts if effort_for_server(each, spec.dialect) == each]
+
+
+def _written_effort(effort: ir.Effort, facts: ModelFacts, spec: FormatSpec) -> ir.Effort:
+    """Return the effort that the server gets in place of another setting."""
+    nearest = _nearest_effort(effort, facts, spec)
+    return effort_for_server(nearest, spec.dialect) or nearest
+
+
+def _lowest_effort(facts: ModelFacts, spec: FormatSpec) -> ir.Effort:
+    """Return the lowest effort that the server and the model accept."""
+    lowest = min(_accepted_by_both(facts, spec) or _efforts_of(facts) or _LEVELS, key=ir.EFFORT_ORDER.index)
+    return effort_for_server(lowest, spec.dialect) or lowest
 
 
 def _with_allowed_budget(
@@ -433,11 +456,11 @@ def _with_allowed_budget(
     return replace(config, budget=losses.changed(config, "budget", allowed, _BUDGET_BOUNDS))
 
 
-def _with_message_efforts(request: ir.Request, facts: ModelFacts, losses: Ledger) -> ir.Request:
+def _with_message_efforts(request: ir.Request, facts: ModelFacts, spec: FormatSpec, losses: Ledger) -> ir.Request:
     """Replace the efforts of messages that the model does not accept. A message with nothing but such an effort is left out."""
     messages = []
     for message in request.messages:
-        effort = None if message.effort is None else _effort_of_message(message, facts, losses)
+        effort = None if message.effort is None else _effort_of_message(message, facts, spec, losses)
         if effort == message.effort:
             messages.append(message)
         elif effort or message.parts or message.tools or message.extra:
@@ -445,7 +468,7 @@ def _with_message_efforts(request: ir.Request, facts: ModelFacts, losses: Ledger
     return request if is_same_list(messages, request.messages) else replace(request, messages=messages)
 
 
-def _effort_of_message(message: ir.Message, facts: ModelFacts, losses: Ledger) -> ir.Effort | None:
+def _effort_of_message(message: ir.Message, facts: ModelFacts, spec: FormatSpec, losses: Ledger) -> ir.Effort | None:
     """Return an effort that the model accepts; None if it has no efforts. No format has a budget for a single message."""
     is_off = message.effort == "none"
     if facts.reasoning == "none":
@@ -456,10 +479,10 @@ def _effort_of_message(message: ir.Message, facts: ModelFacts, losses: Ledger) -
         losses.dropped(message, "effort", _CONTROL if facts.reasoning == "budget" or facts.budgets else _ALWAYS)
         return None
     if is_off and _cannot_be_off(facts):
-        lowest = min(_efforts_of(facts) or _LEVELS, key=ir.EFFORT_ORDER.index)
+        lowest = _lowest_effort(facts, spec)
         losses.changed(message, "effort", lowest, _STAYS_ON)
         return lowest
-    return _known_effort(message, facts, losses)
+    return _known_effort(message, facts, spec, losses)
 
 
 def _without_unsupported_media(request: ir.Request, inputs: frozenset[MediaKind], losses: Ledger) -> ir.Request:

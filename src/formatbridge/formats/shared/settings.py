@@ -220,7 +220,7 @@ def encode_effort(config: ir.ReasoningConfig, losses: Ledger) -> ir.Effort | Non
         drop_amount(config, losses)
     elif name == "effort" and config.budget is not None:
         losses.dropped(config, "budget", "excluded")
-    accepted = effort_for_server(effort, losses)
+    accepted = effort_for_server(effort, losses.dialect)
     # One note has the effort that is written, even if both the format and the server have no such value.
     if accepted is None:
         losses.dropped(config, name, "unsupported_by_server")
@@ -244,9 +244,8 @@ def _effort_setting(config: ir.ReasoningConfig) -> tuple[str, ir.Effort | None]:
     return "mode", None if config.mode is None else "high"  # the model decides, or the request has no amount
 
 
-def effort_for_server(effort: ir.Effort, losses: Ledger) -> ir.Effort | None:
+def effort_for_server(effort: ir.Effort, rules: DialectRules | None) -> ir.Effort | None:
     """Return an effort, or the one that the server has in its place; None for ``none``, or if the server has no other effort."""
-    rules = losses.dialect
     if rules is None or rules.efforts is None or effort in rules.efforts:
         return effort
     # "No reasoning" is no amount: the lowest amount would turn reasoning on.
