@@ -113,6 +113,21 @@ def test_an_explanation_lists_the_facts_that_are_missing_and_concern_the_request
     assert sections.get("Not known") == expected
 
 
+def test_an_explanation_lists_the_tools_that_messages_add_and_parts_of_one_format_by_their_types() -> None:
+    """An agent adds tools in the middle of a conversation, in a message that has no instructions."""
+    added = {"type": "function", "name": "clock", "parameters": {"type": "object", "properties": {}}, "strict": False}
+    call = {"type": "apply_patch_call", "call_id": "c1", "status": "completed", "operation": {"type": "delete_file", "path": "a"}}
+    output = {"type": "apply_patch_call_output", "call_id": "c1", "status": "completed"}
+    tools = {"type": "additional_tools", "role": "developer", "tools": [added]}
+    body = {"model": "m", "input": [{"role": "user", "content": "Hi"}, tools, call, output]}
+
+    sections = dict(fb.explain(body, source="responses", target="responses").sections)
+
+    assert sections["Instructions"] == ("none",)
+    assert sections["Tools"][0] == "1 tool that messages add: clock"
+    assert sections["Conversation"][1].endswith("2 other parts (apply_patch_call, apply_patch_call_output)")
+
+
 def test_an_explanation_states_that_a_function_has_no_facts_about_a_model() -> None:
     """A function that looks names up in a database returns nothing for a misspelt one."""
     known: dict[str, fb.ModelFacts] = {}

@@ -41,7 +41,8 @@ _OPTIONS: Mapping[str, tuple[str, dict[str, Any]]] = {
         {"choices": ("error", "close"), "default": "error", "help": "end a truncated stream with an error, or as if it were complete"},
     ),
     "mid_system": (
-        "--mid-system", {"choices": ("native", "hoist"), "default": "native", "help": "instructions in the middle of a conversation"}
+        "--mid-system",
+        {"choices": ("native", "hoist"), "default": "native", "help": "keep instructions in the middle, or move all of them to the start"},
     ),
     "unsigned_reasoning": (
         "--unsigned-reasoning",
@@ -99,17 +100,19 @@ def options_of(arguments: argparse.Namespace) -> fb.Options:
     return fb.Options(**chosen)
 
 
+_FORMATS = (
+    f"FORMAT: {', '.join(fb.FORMATS)}; an alias ({', '.join(ALIASES)}); the name of a registered format;"
+    " or MODULE:ATTRIBUTE of a FormatSpec. A target may name a server: FORMAT@DIALECT, such as chat_completions@groq;"
+    f" the dialects: {', '.join(sorted(DIALECTS))}."
+)
+_TARGET = "the format of the result, and the server that receives it, such as chat_completions@groq"
+_OF_ANSWERS = frozenset({"on_truncated", "created"})
+"""Options that concern no request."""
+
+
 def parser() -> Parser:
     """Return the parser of the whole command line."""
-    root = Parser(
-        prog="formatbridge",
-        description="Convert payloads between four wire formats.",
-        epilog=(
-            f"FORMAT: {', '.join(fb.FORMATS)}; an alias ({', '.join(ALIASES)}); the name of a registered format;"
-            " or MODULE:ATTRIBUTE of a FormatSpec. A target may name a server: FORMAT@DIALECT, such as chat_completions@groq;"
-            f" the dialects: {', '.join(sorted(DIALECTS))}."
-        ),
-    )
+    root = Parser(prog="formatbridge", description="Convert payloads between four wire formats.", epilog=_FORMATS)
     root.add_argument("--version", action="version", version=f"formatbridge {fb.__version__}")
     commands = root.add_subparsers(required=True, metavar="COMMAND")
 
@@ -131,14 +134,19 @@ def parser() -> Parser:
     _add_formats(detect)
     detect.set_defaults(command="detect")
 
-    explain = commands.add_parser("explain", help="describe in words what a target receives of a request")
+    explain = commands.add_parser(
+        "explain",
+        help="describe in words what a target receives of a request",
+        description="Describe in words the request that a target receives, and what is left out, changed or added. Nothing is sent.",
+        epilog=_FORMATS,
+    )
     explain.add_argument("file", nargs="?", help="a JSON file; the default is standard input")
     explain.add_argument("--from", dest="source", **FORMAT, help="the format of the request; detected if left out")
-    explain.add_argument("--to", dest="target", **FORMAT, required=True)
+    explain.add_argument("--to", dest="target", **FORMAT, required=True, help=_TARGET)
     explain.add_argument("--model", help="the model, for formats that have it in the URL")
     explain.add_argument("--facts", **FACTS)
     explain.add_argument("--json", action="store_true", help="write JSON")
-    _add_options(explain)
+    _add_options(explain, *(name for name in _OPTIONS if name not in _OF_ANSWERS))
     explain.set_defaults(command="explain")
 
     schema = commands.add_parser(
@@ -158,13 +166,13 @@ def parser() -> Parser:
 
 
 def _add_convert(commands: Any) -> None:
-    convert = commands.add_parser("convert", help="convert bodies and report what was lost")
+    convert = commands.add_parser("convert", help="convert bodies and report what was lost", epilog=_FORMATS)
     convert.add_argument(
         "files", nargs="*", metavar="FILE", help="JSON files, JSON lines, directories or patterns; - or nothing: standard input"
     )
     convert.add_argument("--at", metavar="POINTER", help="convert the value at this JSON pointer of the file, or of each line")
     convert.add_argument("--from", dest="source", **FORMAT, help="the default is to detect it")
-    convert.add_argument("--to", dest="target", **FORMAT, required=True)
+    convert.add_argument("--to", dest="target", **FORMAT, required=True, help=_TARGET)
     convert.add_argument("--kind", choices=KINDS, help="the default is to detect it")
     convert.add_argument("--model", help="the model, which generate_content keeps in its URL")
     convert.add_argument("--facts", **FACTS)

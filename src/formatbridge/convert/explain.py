@@ -11,13 +11,14 @@ from formatbridge.convert.bodies import ConvertedRequest, convert_request
 from formatbridge.convert.input import Body, check
 from formatbridge.formats.format import FormatOrName, FormatSpec, Target
 from formatbridge.formats.model_facts import ModelFacts, ModelSource, facts_of
-from formatbridge.formats.shared.tool_selection import is_run_by_caller, server_tool_name
+from formatbridge.formats.shared.tool_selection import added_tools, is_run_by_caller, server_tool_name
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.field_paths import ABSENT, resolve
 from formatbridge.report.loss_lines import Bodies, addition_line, loss_lines, shorten
 
 _MAX_NAMES = 8
+_OTHER = "other part"
 _MEDIA = {"image": "image", "audio": "audio clip", "video": "video", "document": "document"}
 _CHOICES: Mapping[str, str] = {
     "none": "the model must not call a tool",
@@ -98,7 +99,7 @@ def _sections(
     yield "Answer", ("a stream of events" if converted.stream else "one JSON body",)
     yield "Instructions", (_instructions(request),)
     yield "Conversation", tuple(_conversation(request)) or ("empty",)
-    if request.tools:
+    if request.tools or added_tools(request):
         yield "Tools", tuple(_tools(request))
     yield "Reasoning", (_reasoning(request.reasoning),)
     yield "Output format", (_output(request),)
@@ -160,7 +161,9 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _instructions(request: ir.Request) -> str:
-    messages = [message for message in request.messages if message.role in ("system", "developer")]
+    messages = [
+        message for message in request.messages if message.role in ("system", "developer") and (message.parts or not message.tools)
+    ]
     size = sum(len(part.text) for message in messages for part in message.parts if isinstance(part, ir.Text))
     return f"{_counted(size, 'character')} in {_counted(len(messages), 'message')}" if messages else "none"
 
@@ -185,8 +188,11 @@ def _has_only_results(message: ir.Message) -> bool:
 
 def _held(noun: str, nodes: Sized, parts: Iterable[ir.Part]) -> str:
     """Return the number of messages or results, and the number of their parts of each kind."""
-    held = Counter(_noun_of(part) for part in parts if not isinstance(part, ir.ToolResult))
-    content = ", ".join(_counted(count, noun) for noun, count in held.items())
+    parts = [part for part in parts if not isinstance(part, ir.ToolResult)]
+    held = Counter(map(_noun_of, parts))
+    labels = dict.fromkeys(part.label for part in parts if isinstance(part, ir.Opaque) and part.label)
+    kinds = {_OTHER: f" ({_listed(labels)})"} if labels else {}
+    content = ", ".join(f"{_counted(count, noun)}{kinds.get(noun, '')}" for noun, count in held.items())
     return f"{_counted(len(nodes), noun)}: {content}" if content else _counted(len(nodes), noun)
 
 
@@ -205,7 +211,7 @@ def _noun_of(part: ir.Part) -> str:
         case ir.Refusal():
             return "refusal"
         case _:
-            return "other part"
+            return _OTHER
 
 
 def _name_of(tool: ir.Tool) -> str:
@@ -215,10 +221,13 @@ def _name_of(tool: ir.Tool) -> str:
 def _tools(request: ir.Request) -> Iterator[str]:
     by_caller = [_name_of(tool) for tool in request.tools if is_run_by_caller(tool)]
     by_server = [_name_of(tool) for tool in request.tools if not is_run_by_caller(tool)]
+    added = [_name_of(tool) for tool in added_tools(request)]
     if by_caller:
         yield f"{_counted(len(by_caller), 'tool')} that the caller runs: {_listed(by_caller)}"
     if by_server:
         yield f"{_counted(len(by_server), 'tool')} that the server runs: {_listed(by_server)}"
+    if added:
+        yield f"{_counted(len(added), 'tool')} that messages add: {_listed(added)}"
     yield f"choice: {_choice(request.tool_choice)}"
 
 
