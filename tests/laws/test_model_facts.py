@@ -18,7 +18,7 @@ from tests.support.laws import Sample, recorded, shipped
 from tests.support.vendor_rules import is_omission
 
 SAMPLING = frozenset({"temperature", "top_p", "top_k"})
-TEXT_AND_IMAGES: frozenset[MediaKind] = frozenset({"text", "image"})
+WITHOUT_AUDIO: frozenset[MediaKind] = frozenset({"text", "image", "document"})
 MODELS: dict[str, tuple[fb.Format, fb.ModelFacts]] = {
     "claude-sonnet-4-5": (
         "messages",
@@ -43,7 +43,7 @@ MODELS: dict[str, tuple[fb.Format, fb.ModelFacts]] = {
         ),
     ),
     "gemini-3-pro-preview": ("generate_content", fb.ModelFacts(output_limit=65_536, reasoning="level", efforts=("low", "high"))),
-    "gpt-4.1": ("responses", fb.ModelFacts(output_limit=32_768, reasoning="none", inputs=TEXT_AND_IMAGES)),
+    "gpt-4.1": ("responses", fb.ModelFacts(output_limit=32_768, reasoning="none", inputs=WITHOUT_AUDIO)),
     "gpt-5.1": ("responses", fb.ModelFacts(reasoning="effort", efforts=("none", "low", "medium", "high"))),
     "a-small-model": ("responses", fb.ModelFacts(refuses=frozenset({"combined_tools", "json_schema", "later_instructions"}))),
     "gpt-5.6": (
@@ -60,7 +60,10 @@ MODELS: dict[str, tuple[fb.Format, fb.ModelFacts]] = {
             output_limit=100_000, reasoning="effort", efforts=("low", "medium", "high"), refuses=SAMPLING | {"stop", "n"}
         ),
     ),
-    "grok-4": ("chat_completions", fb.ModelFacts(reasoning="always", refuses=frozenset({"stop", "presence_penalty"}))),
+    "grok-4.20-0309-reasoning": (
+        "chat_completions",
+        fb.ModelFacts(reasoning="always", refuses=frozenset({"stop", "presence_penalty"})),
+    ),
     "a-text-model": (
         "chat_completions",
         fb.ModelFacts(output_limit=10, reasoning="none", inputs=frozenset({"text"}), refuses=frozenset({"tools"})),
