@@ -281,7 +281,7 @@ class _Adaptation:
         if choice is None or choice.mode != "allowed" or self._format_of_server.tool_rules.allowed_modes:
             return []
         lists = tuple(f"/{name}/" for name in self._format.item_identity.tool_lists)
-        excluded = [loss for loss in self._noted.losses if loss.code == "excluded" and loss.path.startswith(lists)]
+        excluded = [loss for loss in self._noted.losses if loss.code == "not_allowed" and loss.path.startswith(lists)]
         excluded = [loss for loss in excluded if not self._patch.concerns(loss.path)]
         losses.include(excluded)
         return [loss.path for loss in excluded]
