@@ -179,7 +179,9 @@ def _check_participants(body: JsonObject, _facts: Facts) -> Failure | None:
 
 
 def _check_names(body: JsonObject, _facts: Facts) -> Failure | None:
-    functions = {f"tools[{index}].function": tool.get("function") for index, tool in enumerate(body.get("tools") or ())}
+    # A server's tools have other names, such as ``$web_search`` of Moonshot in a tool of type ``builtin_function``.
+    tools = enumerate(body.get("tools") or ())
+    functions = {f"tools[{index}].function": tool.get("function") for index, tool in tools if tool.get("type") == "function"}
     for index, message in enumerate(body["messages"]):
         for at, call in enumerate(message.get("tool_calls") or ()):
             functions[f"messages[{index}].tool_calls[{at}].function"] = call.get("function")

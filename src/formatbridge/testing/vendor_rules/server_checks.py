@@ -163,7 +163,7 @@ def letter_first(source: str, words: Words = _openai) -> Rule:
     def check(body: JsonObject, _facts: Facts) -> Failure | None:
         for index, tool in enumerate(body.get("tools") or ()):
             name = (tool.get("function") or {}).get("name")
-            if name and not name[0].isalpha():
+            if tool.get("type") == "function" and name and not name[0].isalpha():
                 message = (
                     "function name is invalid, must start with a letter and can contain letters, numbers, underscores, and dashes"
                 )
