@@ -30,8 +30,8 @@ ReasoningHistory = Literal["reasoning_content", "reasoning", "required", "thinki
 
 ``required``: in ``reasoning_content``, which the server requires in every message with tool calls.
 """
-CacheMarks = Literal["cache_control", "prompt_cache_breakpoint", "none"]
-"""The field of a part with its cache mark. The server rejects or ignores other fields; ``none``: it has no cache marks."""
+CacheMarks = Literal["cache_control", "none"]
+"""The field of a part with its cache mark; ``none``: the server rejects or ignores cache marks."""
 ToolMode = Literal["auto", "none", "required", "named"]
 """A tool choice."""
 MediaSource = Literal[

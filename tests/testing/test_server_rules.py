@@ -19,6 +19,7 @@ _TOOLS = {"tools": [{"type": "function", "function": {"name": "now", "parameters
 _NAMED = {**_TOOLS, "tool_choice": {"type": "function", "function": {"name": "now"}}}
 _SKILLS = {"container": {"skills": [{"type": "anthropic", "skill_id": "pptx", "version": "latest"}]}}
 _MARK = {"type": "ephemeral"}
+_MARKED_PART = {"messages": [{"role": "user", "content": [{"type": "text", "text": "x", "cache_control": _MARK}]}]}
 _EFFORT_OF_XAI = {"input": "hi", "reasoning": {"effort": "max"}}
 
 
@@ -119,14 +120,9 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("groq", "chat_completions", "format_with_tools", {**_TOOLS, **_JSON}),
     ("groq", "chat_completions", "format_with_tools", {**_TOOLS, **_SCHEMA}),
     ("groq", "chat_completions", "schema_in_stream", {**_SCHEMA, "stream": True}),
-    *((name, "chat_completions", "cache_control", {"cache_control": _MARK}) for name in ("azure", "openai")),
-    *(
-        (name, "chat_completions", "cache_control", {"messages": [_USER | {"cache_control": _MARK}]})
-        for name in ("azure", "openai")
-    ),
-    ("openai", "chat_completions", "cache_control", {"tools": [_TOOLS["tools"][0] | {"cache_control": _MARK}]}),
     ("perplexity", "chat_completions", "field_of_message", {"messages": [{**_USER, "name": "ann"}]}),
     ("perplexity", "chat_completions", "field_of_message", {"messages": [_USER, {**_ANSWER, "reasoning_content": "Hm."}, _USER]}),
+    *((name, "chat_completions", "field", {"cache_control": _MARK}) for name in ("azure", "openai")),
     ("qwen", "chat_completions", "format_with_reasoning", _JSON),
     ("qwen", "chat_completions", "format_with_reasoning", {**_SCHEMA, "enable_thinking": True}),
     ("deepseek", "chat_completions", "final_answer", _PREFILL),
@@ -202,8 +198,8 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("groq", "chat_completions", "format_with_tools", _JSON),
     ("groq", "chat_completions", "schema_in_stream", _SCHEMA),
     ("groq", "chat_completions", "schema_in_stream", {**_JSON, "stream": True}),
-    *((name, "chat_completions", "cache_control", _TOOLS) for name in ("azure", "openai")),
     ("perplexity", "chat_completions", "field_of_message", {"messages": [_USER, _ANSWER, _USER]}),
+    ("openai", "chat_completions", "field", _MARKED_PART),
     ("qwen", "chat_completions", "format_with_reasoning", {**_JSON, "enable_thinking": False}),
     ("qwen", "chat_completions", "format_with_reasoning", {"response_format": {"type": "text"}}),
     ("deepseek", "chat_completions", "most", {"stop": [str(number) for number in range(16)]}),

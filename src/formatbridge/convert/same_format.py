@@ -214,15 +214,8 @@ class _Adaptation:
         return _without_fields(encoded, self._reasoning_fields) | order
 
     def _encoded_without_reasoning(self, request: ir.Request) -> JsonObject:
-        # A server may have no field for the caller's cache marks, which then have been removed.
-        keeps_marks = self._rules is None or self._rules.cache_marks != "prompt_cache_breakpoint"
         messages = [
-            replace(
-                message,
-                parts=[
-                    part if keeps_marks else _without_marks(part) for part in message.parts if not isinstance(part, ir.Reasoning)
-                ],
-            )
+            replace(message, parts=[part for part in message.parts if not isinstance(part, ir.Reasoning)])
             for message in request.messages
         ]
         losses = Ledger(self._raw, self._format.field_paths)
@@ -420,13 +413,6 @@ class _Adaptation:
             pointer = self._patch.pointer_of_addition(addition.path)
             if pointer is not None:
                 losses.added(pointer, addition.value, addition.why)
-
-
-def _without_marks(part: ir.Part) -> ir.Part:
-    """Return a part without its cache mark, and without those of the parts of a result."""
-    if isinstance(part, ir.ToolResult) and part.content:
-        part = replace(part, content=[_without_marks(inner) for inner in part.content])
-    return replace(part, cache=None) if getattr(part, "cache", None) is not None else part  # type: ignore[arg-type]  # it has the field
 
 
 def _is_empty(message: ir.Message) -> bool:

@@ -408,7 +408,7 @@ class _ServerRequests(ServerRequests):
             body = _without_strict(body, mixed)
         if body.get("tools") == [] and not rules.accepts_empty_tools:
             body = {key: value for key, value in body.items() if key != "tools"}
-        if rules.cache_marks in ("none", "prompt_cache_breakpoint"):
+        if rules.cache_marks == "none":
             unmarked = {key: _without_cache_control(body.get(key), f"/{key}", losses) for key in ("messages", "tools")}
             body = body | {key: value for key, value in unmarked.items() if value != body.get(key)}
         if rules.rejects_in_messages:

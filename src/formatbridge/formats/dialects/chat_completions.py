@@ -36,7 +36,6 @@ HOSTED: Mapping[str, DialectRules] = {
     "openai": DialectRules(
         server="OpenAI",
         rejects=_FIELDS_OF_OTHER_SERVERS | {"cache_control"},
-        cache_marks="prompt_cache_breakpoint",
         media=_OPENAI_MEDIA,
         most_tools=MOST_TOOLS_OF_OPENAI,
         search_excludes_functions=True,
@@ -46,7 +45,7 @@ HOSTED: Mapping[str, DialectRules] = {
             "xlinx/sd-webui-decadetw-auto-prompt-llm#29": "rejects.top_k",
             "CherryHQ/cherry-studio#6155": "rejects.enable_thinking",
             "nashsu/llm_wiki#336": "rejects.thinking",
-            "nadeko-bot/nadekobot#34, BerriAI/litellm#28431": "rejects.cache_control cache_marks",
+            "nadeko-bot/nadekobot#34": "rejects.cache_control",
             "anomalyco/opencode#4909, zed-industries/zed#42393, 0x4m4/hexstrike-ai#29": "most_tools",
             "github.com/openai/openai-python src/openai/types/chat/chat_completion_content_part_param.py": "media",
         }),
@@ -54,13 +53,12 @@ HOSTED: Mapping[str, DialectRules] = {
     "azure": DialectRules(
         server="Azure OpenAI",
         rejects=_FIELDS_OF_OTHER_SERVERS | {"cache_control", "web_search_options"},
-        cache_marks="prompt_cache_breakpoint",
         media=_OPENAI_MEDIA,
         most_tools=MOST_TOOLS_OF_OPENAI,
         sources=sources_of_fields({
             "quarkiverse/quarkus-langchain4j#285, openai/openai-python#1469": "rejects",
             "microsoft/agent-framework#3629, microsoft/agent-framework#6225": "rejects.web_search_options",
-            "gethnet/litellm-connector-copilot#138": "rejects.cache_control cache_marks",
+            "gethnet/litellm-connector-copilot#138": "rejects.cache_control",
             "anomalyco/opencode#4909, zed-industries/zed#42393": "most_tools",
             "github.com/openai/openai-python src/openai/types/chat/chat_completion_content_part_param.py": "media",
         }),

@@ -67,14 +67,16 @@ def _with_moved_instructions(body: JsonObject, losses: Ledger) -> JsonObject:
     Without ``previous_response_id``, the conversation would be lost. Results stay next to the calls of the previous response.
     """
     text = body.get("instructions")
-    if not text or body.get("previous_response_id") is None:
+    if text is None or body.get("previous_response_id") is None:
         return body
+    others = {key: value for key, value in body.items() if key != "instructions"}
+    if not text:
+        return others
     message: JsonObject = {"role": "system", "content": text}
     items = body["input"] if isinstance(body["input"], list) else [{"role": "user", "content": body["input"]}]
     results = list(takewhile(lambda item: str(item.get("type")).endswith("_output"), items))
     losses.include([Loss.of("/instructions", "changed", "lossy", "moved", before=text, after=message)])
     losses.translate_additions(partial(_pointer_after_message, index=len(results)))
-    others = {key: value for key, value in body.items() if key != "instructions"}
     return others | {"input": [*results, message, *items[len(results) :]]}
 
 

@@ -169,18 +169,6 @@ SETTINGS_RULES = (
 """The rules of settings that both formats have."""
 
 
-def no_cache_control(source: str, message: str) -> Rule:
-    """Return a rule for servers of chat_completions that have no cache mark of Anthropic. ``message``: with the name of the field."""
-
-    def check(body: JsonObject, _facts: Facts) -> Failure | None:
-        tools = [tool for tool in body.get("tools") or () if isinstance(tool, dict)]
-        nodes = [body, *tools, *objects(body["messages"])]
-        is_refused = any(node.get("cache_control") is not None for node in nodes)
-        return openai_failure(400, message, param="cache_control") if is_refused else None
-
-    return Rule("cache_control", "`cache_control` of a request, a message, a part or a tool", source, check)
-
-
 def check_files(messages: Any, param: str) -> Failure | None:
     """Reject the first file whose data have no name."""
     for node in objects(messages):

@@ -12,7 +12,6 @@ import formatbridge as fb
 from formatbridge.testing.vendor_rules import clouds, vllm
 from formatbridge.testing.vendor_rules import combination_checks as combinations
 from formatbridge.testing.vendor_rules import server_checks as checks
-from formatbridge.testing.vendor_rules.openai import no_cache_control
 from formatbridge.testing.vendor_rules.rule import Rule
 
 _FOREIGN = (
@@ -46,7 +45,7 @@ _XAI_EFFORTS = "docs.x.ai/developers/model-capabilities/text/reasoning, chenyme/
 SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     "openai": {
         _CHAT: (
-            no_cache_control("nadeko-bot/nadekobot#34", "Unknown parameter: 'cache_control'."),
+            checks.no_fields("nadeko-bot/nadekobot#34", "cache_control", message="Unknown parameter"),
             checks.no_fields("CherryHQ/cherry-studio#6155, nashsu/llm_wiki#336, teabranch/open-responses-server#41", *_FOREIGN),
             checks.at_most("anomalyco/opencode#4909, zed-industries/zed#42393, 0x4m4/hexstrike-ai#29", "tools", 128),
             combinations.search_without_functions("pydantic/pydantic-ai#2822, BerriAI/litellm#12311"),
@@ -58,7 +57,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     },
     "azure": {
         _CHAT: (
-            no_cache_control("gethnet/litellm-connector-copilot#138", "Unrecognized request argument supplied: cache_control"),
+            checks.no_fields("gethnet/litellm-connector-copilot#138", "cache_control"),
             checks.no_fields("quarkiverse/quarkus-langchain4j#285, openai/openai-python#1469", *_FOREIGN),
             checks.no_fields("microsoft/agent-framework#3629", "web_search_options", message="Unknown parameter"),
             checks.at_most("anomalyco/opencode#4909, zed-industries/zed#42393", "tools", 128),
