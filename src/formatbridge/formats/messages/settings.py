@@ -11,7 +11,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats.messages.content import supported_ttl
-from formatbridge.formats.shared.settings import Ranges, clamp, drop_cache_options, drop_setting, encode_flat_settings
+from formatbridge.formats.shared.settings import Ranges, drop_cache_options, drop_setting, encode_flat_settings
 from formatbridge.formats.shared.tables import FieldTable, ValueTable
 from formatbridge.formats.shared.unmodelled_fields import read_extra
 from formatbridge.jsontext.types import JsonObject
@@ -90,7 +90,7 @@ def encode_settings(request: ir.Request, body: JsonObject, has_thinking: bool, l
     if has_thinking or not accepts_sampling:
         _encode_restricted_sampling(request, body, accepts_sampling, losses)
     else:
-        encoded = _ENCODED | _default_sampling(request, losses)
+        encoded = _ENCODED | _default_sampling(settings)
         if settings.get("top_k") is not None:
             body["top_k"] = _encode_top_k(request, settings["top_k"], losses)
     encode_flat_settings(request, SETTINGS, body, losses, encoded, RANGES)
@@ -177,19 +177,15 @@ def _encode_restricted_sampling(request: ir.Request, body: JsonObject, accepts_s
             losses.dropped(request, name, "excluded")
 
 
-def _default_sampling(request: ir.Request, losses: Ledger) -> frozenset[str]:
-    """Return ``temperature`` or ``top_p`` if it is encoded as the default and the request has the other, too; note a changed one.
+def _default_sampling(settings: ir.Settings) -> frozenset[str]:
+    """Return ``temperature`` or ``top_p`` if it is the default and the request has the other, too.
 
     Newer models reject requests with both parameters (BerriAI/litellm#15097, open-webui/pipelines#546). 1 is the default of each.
     """
-    values: dict[str, Any] = {name: request.settings.get(name) for name in ("top_p", "temperature")}
-    if None in values.values():
-        return frozenset()
-    for name, value in values.items():
-        if value >= 1:  # a larger number becomes 1
-            clamp(request, name, value, RANGES, losses)
-            return frozenset({name})
-    return frozenset()
+    temperature, top_p = settings.get("temperature"), settings.get("top_p")
+    if top_p == 1 and temperature is not None:
+        return frozenset({"top_p"})
+    return frozenset({"temperature"}) if temperature == 1 and top_p is not None else frozenset()
 
 
 def _encode_stop(request: ir.Request, stop: list[str], losses: Ledger) -> JsonObject:
