@@ -77,7 +77,7 @@ class NoteResolver:
             return
         if before is None and not name:
             before = getattr(node, "raw", None)  # all that an unmodelled node has
-        is_whole = not name or isinstance(before, str) or pointer != self._resolve_src(node.src)[0]
+        is_whole = not name or isinstance(before, str | list) or pointer != self._resolve_src(node.src)[0]
         is_whole = is_whole and f"{type(node).__name__}.{name}" not in self._paths.shared
         severity = severity or severity_of_code(code)
         self._keep(pointer, "dropped" if is_whole else "changed", severity, code, before, None)
