@@ -15,13 +15,12 @@ from formatbridge.formats.chat_completions.content import decode_content, decode
 from formatbridge.formats.chat_completions.reasoning import LIST_FIELDS, REASONING_FIELDS, TEXT_FIELDS, decode_reasoning
 from formatbridge.formats.chat_completions.reasoning_control import CONFIG_FIELDS, control_of, with_settings_of_server
 from formatbridge.formats.format import ServerRequests
-from formatbridge.formats.shared.settings import is_reasoning_off
+from formatbridge.formats.shared.settings import drop_setting_with_code, is_reasoning_off
 from formatbridge.formats.shared.tool_selection import added_tools
 from formatbridge.formats.shared.turns import note_prefill
 from formatbridge.jsontext.pointers import escape, objects_in
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import FieldPaths, Ledger
-from formatbridge.report.loss_rules import rule_of_setting
 
 
 class _Messages:
@@ -298,8 +297,7 @@ def _with_tier_of_server(body: JsonObject, request: ir.Request, rules: DialectRu
     word = _WORDS_FOR_TIERS.get(body["service_tier"])
     if word in rules.tiers:
         return body | {"service_tier": word}
-    if not rule_of_setting("tier").is_neutral(request.settings.get("tier")):
-        losses.dropped(request, "tier", "unsupported_by_server", severity="info")
+    drop_setting_with_code(request, "tier", "unsupported_by_server", losses, severity="info")
     return {key: value for key, value in body.items() if key != "service_tier"}
 
 

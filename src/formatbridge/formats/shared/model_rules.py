@@ -16,6 +16,7 @@ from formatbridge.formats.shared.parts import is_same_list
 from formatbridge.formats.shared.settings import (
     ANCHORS,
     drop_amount,
+    drop_setting_with_code,
     drop_visibility,
     effort_for_server,
     effort_of_budget,
@@ -26,7 +27,6 @@ from formatbridge.formats.shared.tool_selection import added_tools, forces_call,
 from formatbridge.formats.shared.turns import without_final_answers
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
-from formatbridge.report.loss_rules import rule_of_setting
 
 _REFUSED, _NO_REASONING, _ALWAYS, _INPUT = "refused_by_model", "no_reasoning", "always_reasons", "unsupported_by_model"
 _COMBINATION = "refused_combination"
@@ -78,10 +78,7 @@ def _with_settings(request: ir.Request, settings: dict[str, Any]) -> ir.Request:
 def _without_refused(request: ir.Request, refused: frozenset[str], losses: Ledger) -> ir.Request:
     """Leave out the parameters that the model rejects."""
     for name in [name for name in request.settings if name in refused]:
-        value: Any = request.settings[name]  # type: ignore[literal-required]  # a key of the settings
-        rule = rule_of_setting(name)
-        if not rule.is_neutral(value):
-            losses.dropped(request, name, _REFUSED, severity=rule.severity)
+        drop_setting_with_code(request, name, _REFUSED, losses)
         request = _with_settings(request, {key: value for key, value in request.settings.items() if key != name})
     if "tools" in refused:
         request = _without_tools(request, _REFUSED, losses)

@@ -17,12 +17,11 @@ from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.shared.media import known_text
 from formatbridge.formats.shared.parts import encode_opaque, is_list_item, is_read_image, is_same_list, known_mime
 from formatbridge.formats.shared.reasoning_tokens import drop_unsigned
-from formatbridge.formats.shared.settings import clamp, is_reasoning_off
+from formatbridge.formats.shared.settings import clamp, drop_setting_with_code, is_reasoning_off
 from formatbridge.formats.shared.tool_selection import added_tools, adds_tools, note_moved, without_other_tools
 from formatbridge.formats.shared.turns import leading_instructions, with_instructions_first, without_final_answers
 from formatbridge.jsontext.types import JsonValue
 from formatbridge.report.ledger import Ledger
-from formatbridge.report.loss_rules import rule_of_setting
 from formatbridge.report.losses import Severity
 
 _REJECTED, _IGNORED, _UNSUPPORTED, _LIMIT = "rejected_by_server", "ignored_by_server", "unsupported_by_server", "server_limit"
@@ -91,9 +90,7 @@ def _adapt_settings(request: ir.Request, spec: FormatSpec, rules: DialectRules, 
         if not rules.omits(field, value) and field not in rules.ignores_nested:
             continue
         del settings[name]
-        rule = rule_of_setting(name)
-        if not rule.is_neutral(value):
-            losses.dropped(request, _name_of_field(name, value, request), code_of_field(field, rules), severity=rule.severity)
+        drop_setting_with_code(request, name, code_of_field(field, rules), losses, place=_name_of_field(name, value, request))
     stop = settings.get("stop")
     if stop and rules.most_stops is not None and len(stop) > rules.most_stops:
         settings["stop"] = losses.changed(request, "stop", stop[: rules.most_stops], _LIMIT)
@@ -116,9 +113,7 @@ def _without_ignored_settings(request: ir.Request, spec: FormatSpec, rules: Dial
 def _without_settings(request: ir.Request, names: Set[str], code: str, losses: Ledger) -> ir.Request:
     """Leave out settings by their canonical names."""
     for name in sorted(names & request.settings.keys()):
-        rule = rule_of_setting(name)
-        if not rule.is_neutral(request.settings[name]):  # type: ignore[literal-required]  # a key of the settings
-            losses.dropped(request, name, code, severity=rule.severity)
+        drop_setting_with_code(request, name, code, losses)
     kept = {name: value for name, value in request.settings.items() if name not in names}
     return request if kept == request.settings else replace(request, settings=kept)  # type: ignore[arg-type]  # the same keys
 

@@ -80,8 +80,7 @@ def encode_flat_settings(
         if key is None:
             drop_setting(request, name, value, losses)
         elif name in _FOLLOWS and _FOLLOWS[name] in wire and not request.settings.get(_FOLLOWS[name]):
-            if not rule_of_setting(name).is_neutral(value):
-                losses.dropped(request, name, "excluded", severity="info")
+            drop_setting_with_code(request, name, "excluded", losses, severity="info")
         else:
             body[key] = clamp(request, name, value, ranges, losses)
     if not _SIZED.isdisjoint(request.settings):
@@ -149,6 +148,18 @@ def drop_setting(request: ir.Request, name: str, value: Any, losses: Ledger) -> 
         losses.changed(request, name, rule.after, rule.code, severity=rule.severity)
     else:
         losses.dropped(request, name, rule.code, severity=rule.severity)
+
+
+def drop_setting_with_code(
+    request: ir.Request, name: str, code: str, losses: Ledger, *, place: str = "", severity: Severity | None = None
+) -> None:
+    """Note with a code that a setting is lost, unless its value equals the default of the target.
+
+    ``place``: the name of the field in the report, if it is not ``name``. ``severity``: None is that of the setting.
+    """
+    rule = rule_of_setting(name)
+    if not rule.is_neutral(request.settings.get(name)):
+        losses.dropped(request, place or name, code, severity=severity or rule.severity)
 
 
 EFFORTS: frozenset[str] = frozenset(ir.EFFORT_ORDER)
