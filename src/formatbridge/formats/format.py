@@ -66,6 +66,8 @@ class ToolRules:
     """The names of server tools, by family, if they have any."""
     property_name: re.Pattern[str] | None = None
     """The pattern of the names of a function's properties; None: no restriction."""
+    longest_property_name: int = 64
+    """The maximum length of such a name, if there is a pattern."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,6 @@ from formatbridge.jsontext.pointers import escape, unescape
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
-_LONGEST = 64
 _KEYED_BY_NAME = frozenset({"properties", "dependentSchemas", "dependentRequired", "dependencies"})
 _LISTS_OF_NAMES = frozenset({"required"})
 _SAME_OBJECT = frozenset({"if", "then", "else", "not"})
@@ -35,8 +34,8 @@ def has_legal_properties(schema: JsonObject | None, rules: ToolRules) -> bool:
     if not properties or not isinstance(properties, dict):
         return True
     # Identifiers are legal. Most names are, so this saves time in each request with tools.
-    text = "".join(properties)
-    has_short_names = len(text) <= _LONGEST or max(map(len, properties)) <= _LONGEST
+    text, longest = "".join(properties), rules.longest_property_name
+    has_short_names = len(text) <= longest or max(map(len, properties)) <= longest
     if text.isidentifier() and text.isascii() and has_short_names and "" not in properties:
         return True
     return all(map(rules.property_name.fullmatch, properties))
@@ -58,7 +57,9 @@ def legal_properties(tool: ir.FunctionTool, rules: ToolRules, losses: Ledger) ->
     for name in properties:
         if name in taken:
             continue
-        new = unique_names.unique(with_legal_letters(name, _LONGEST) or "_", taken, longest=_LONGEST)
+        new = unique_names.unique(
+            with_legal_letters(name, rules.longest_property_name) or "_", taken, longest=rules.longest_property_name
+        )
         taken.add(new)
         names[name] = new
         is_at_root = isinstance(at_root, dict) and name in at_root
