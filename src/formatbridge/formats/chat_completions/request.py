@@ -107,14 +107,14 @@ def _what_excludes_reasoning(request: ir.Request, body: JsonObject, losses: Ledg
         return "a forced tool call"
     if losses.dialect is not None and losses.dialect.format_excludes_reasoning and has_output_format(request):
         return "an output format"
-    if losses.dialect is not None and losses.dialect.functions_exclude_reasoning and _has_functions(body):
+    if losses.dialect is not None and losses.dialect.functions_exclude_reasoning and _body_has_functions(body):
         return "functions"
     last = body["messages"][-1] if body["messages"] else {}
     is_answer = last.get("role") == "assistant" and not last.get("tool_calls")
     return "a final assistant message" if is_answer and continues_each_answer(losses.dialect) else None
 
 
-def _has_functions(body: JsonObject) -> bool:
+def _body_has_functions(body: JsonObject) -> bool:
     """Return whether a body has functions. Tools in free text are accepted with reasoning (BerriAI/litellm, responses/bridge_check.py)."""
     return any(tool.get("type") == "function" for tool in body.get("tools") or ())
 

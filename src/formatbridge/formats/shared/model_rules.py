@@ -98,7 +98,7 @@ def _without_refused_format(request: ir.Request, format: ir.OutputFormat, refuse
     """
     if "output_format" in refused:
         return _without_output_format(request, format, losses)
-    if "json_with_functions" not in refused or not _has_functions(request):
+    if "json_with_functions" not in refused or not _may_call_tool_of_caller(request):
         return request
     losses.dropped(format, code=_COMBINATION, severity="lossy")
     return replace(request, output_format=None)
@@ -109,7 +109,7 @@ def _without_output_format(request: ir.Request, format: ir.OutputFormat, losses:
     return replace(request, output_format=None)
 
 
-def _has_functions(request: ir.Request) -> bool:
+def _may_call_tool_of_caller(request: ir.Request) -> bool:
     """Return whether the model may call a tool that the caller runs."""
     is_off = request.tool_choice is not None and request.tool_choice.mode == "none"
     tools = (*request.tools, *added_tools(request))
