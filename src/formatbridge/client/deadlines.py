@@ -27,7 +27,10 @@ class HandshakeTimeoutError(DeadlineError):
 
 
 class ThreadDeadlines(threading.local):
-    """The deadlines of this thread for reading from a socket and writing to it. A call stays in one thread."""
+    """The deadlines of this thread for reading from a socket and writing to it. A call stays in one thread.
+
+    They are no arguments, because the HTTP library reads from the socket, and its interface passes only a timeout for each read.
+    """
 
     exchange: float | None = None
     """The deadline of the current step of the HTTP exchange."""

@@ -34,15 +34,15 @@ class Patch:
         self._sources: set[str] = set()
         """The pointers of the texts in values that the body gets from the encoder."""
         self._written: dict[str, dict[int, int | NewItem]] = {}
-        """The pointer of a list of the caller: indexes as the encoder writes the list, and the items of the caller, or new ones."""
+        """For each list of the caller, by pointer: the index in the encoder's list to the index of the caller's item, or to a new item."""
 
     def note(self, pointer: str) -> None:
-        """Record a pointer at which another value than that of the caller is written."""
+        """Record that the value at a pointer, such as ``/messages/0/content``, differs from that of the caller."""
         self._changed.add(pointer)
         self._above.update(prefixes(pointer))
 
     def replace(self, pointer: str, value: Any) -> Any:
-        """Record a pointer at which another value with items or members is written, and return this value."""
+        """Record that the encoder's value, a list or an object, replaces that of the caller at a pointer; return the value."""
         self.note(pointer)
         self._replaced.add(pointer)
         self.changes.forget(pointer)

@@ -93,7 +93,7 @@ class ThinkingBlocks:
         return [self._take(entry, is_whole=are_whole and len(texts) > 1) for entry in raw]
 
     def end(self, steps: list[BlockStep]) -> list[BlockStep]:
-        """Take the latest steps as those of whole blocks, because the text field already had their texts."""
+        """Close the open block, and mark the last step as its end. The text field has already had the text of the block."""
         if not self._is_open:
             return steps
         self.close()

@@ -55,8 +55,8 @@ def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
 _PREFIXES = {"function": "fc_", "custom": "ctc_", "tool_search": "tsc_"}
 """Kinds of calls to the beginning of the ids of their items. OpenAI's server rejects the id of another type (can1357/oh-my-pi#977)."""
 _OTHER_ITEMS = {kind: tuple(each for each in _PREFIXES.values() if each != prefix) for kind, prefix in _PREFIXES.items()}
-"""Kinds of calls to the beginnings of the ids of other items. A call has such an id if it was of another kind for the caller, or is
-again."""
+"""Kinds of calls to the beginnings of the ids of other items. A call has such an id if a conversion
+has changed its kind, for example from a custom tool call to a function call."""
 
 
 def _encode_any_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:

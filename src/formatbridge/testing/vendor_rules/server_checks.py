@@ -57,6 +57,7 @@ def zhipu_error(param: str, message: str) -> Failure:
 
 
 def google_error(_param: str, message: str) -> Failure:
+    """Return an error in the format of Google's servers."""
     return Failure(400, message, body={"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}})
 
 
