@@ -33,7 +33,7 @@ from formatbridge.formats.shared.settings import (
     has_output_format,
 )
 from formatbridge.formats.shared.tool_results import pair_results_without_ids, with_results_in_place
-from formatbridge.formats.shared.tool_selection import added_tools, forces_call, note_moved
+from formatbridge.formats.shared.tool_selection import added_tools, forces_call, has_functions, note_moved
 from formatbridge.formats.shared.tools import drop_choice
 from formatbridge.formats.shared.turns import note_no_turns, note_prefill, with_instructions_first
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
@@ -107,16 +107,11 @@ def _what_excludes_reasoning(request: ir.Request, body: JsonObject, losses: Ledg
         return "a forced tool call"
     if losses.dialect is not None and losses.dialect.format_excludes_reasoning and has_output_format(request):
         return "an output format"
-    if losses.dialect is not None and losses.dialect.functions_exclude_reasoning and _body_has_functions(body):
+    if losses.dialect is not None and losses.dialect.functions_exclude_reasoning and has_functions(request):
         return "functions"
-    last = body["messages"][-1] if body["messages"] else {}
+    last = body["messages"][-1] if body["messages"] else {}  # the encoder has moved results to their calls, so the order is final
     is_answer = last.get("role") == "assistant" and not last.get("tool_calls")
     return "a final assistant message" if is_answer and continues_each_answer(losses.dialect) else None
-
-
-def _body_has_functions(body: JsonObject) -> bool:
-    """Return whether a body has functions. Tools in free text are accepted with reasoning (BerriAI/litellm, responses/bridge_check.py)."""
-    return any(tool.get("type") == "function" for tool in body.get("tools") or ())
 
 
 def _decode_nested_options(body: JsonObject, request: ir.Request) -> None:

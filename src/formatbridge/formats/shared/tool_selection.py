@@ -68,7 +68,10 @@ def forces_call(request: ir.Request) -> bool:
 
 
 def has_functions(request: ir.Request) -> bool:
-    """Return whether a request has a function, which a tool in free text and a tool of the server are not."""
+    """Return whether a request has a function, which a tool in free text and a tool of the server are not.
+
+    OpenAI accepts tools in free text together with reasoning (BerriAI/litellm, responses/bridge_check.py).
+    """
     tools = (*request.tools, *added_tools(request))
     return any(isinstance(tool, ir.FunctionTool | ir.Namespace) for tool in tools)
 
