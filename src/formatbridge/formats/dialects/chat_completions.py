@@ -148,9 +148,13 @@ HOSTED: Mapping[str, DialectRules] = {
         server="Fireworks",
         cache_marks="none",
         reads=frozenset({"top_k"}),
+        rejects_in_messages=(_REJECTED_IN_ANSWERS - {"assistant.reasoning_content"}) | {
+            "assistant.reasoning", "system.name", "developer.name", "user.name", "assistant.name",
+        },
         has_custom_tools=False,
         server_tools=frozenset(),
         reasoning_control="thinking_or_effort",
+        reasoning_history="reasoning_content",
         efforts=frozenset({"none", "low", "medium", "high", "xhigh", "max"}),
         media=IMAGES_AND_VIDEOS,
         ignores=WEB_SEARCH | OF_OPENAI | {"store", "verbosity"},
@@ -163,13 +167,16 @@ HOSTED: Mapping[str, DialectRules] = {
             ),
             WHY_NO_CACHE_MARKS: "cache_marks",
             "docs.fireworks.ai/guides/reasoning, anomalyco/models.dev#6237": "efforts",
+            "web-infra-dev/midscene#1322, FlowiseAI/Flowise#2866; pypi.org/project/fireworks-ai, types/shared_params/chat_message.py": (
+                "rejects_in_messages reasoning_history"
+            ),
         }),
     ),
     "groq": DialectRules(
         server="Groq",
         cache_marks="none",
         rejects=frozenset({
-            "logprobs", "top_logprobs", "logit_bias", "n", "web_search_options", "prompt_cache_key", "verbosity",
+            "logprobs", "top_logprobs", "logit_bias", "n", "web_search_options", "prompt_cache_key", "verbosity", "chat_template_kwargs",
         }) | OF_OPENAI,
         ignores=frozenset({"store", "metadata", "frequency_penalty", "presence_penalty"}),
         rejects_in_messages=_REJECTED_IN_ANSWERS | {"system.name", "developer.name", "user.name", "assistant.name"},
@@ -195,6 +202,7 @@ HOSTED: Mapping[str, DialectRules] = {
             "console.groq.com/docs/openai, Currently Unsupported OpenAI Features": "rejects",
             "eigent-ai/eigent#1827, sipeed/picoclaw#1196": "rejects.prompt_cache_key",
             "CherryHQ/cherry-studio#11435": "rejects.verbosity",
+            "immersive-translate/immersive-translate#3016": "rejects.chat_template_kwargs",
             "github.com/groq/groq-python src/groq/types/chat/completion_create_params.py, search_settings": (
                 "rejects.web_search_options"
             ),
@@ -339,6 +347,8 @@ HOSTED: Mapping[str, DialectRules] = {
         ranges={"temperature": (0, 1)},
         reasoning_control="thinking_type_or_effort",
         reasoning_history="required",
+        efforts=frozenset({"none", "low", "high", "max"}),
+        replaced_efforts={"medium": "high", "xhigh": "max"},
         media=frozenset({"image_data", "video_data"}),
         accepts_refusals=False,
         sources=sources_of_fields({
@@ -353,6 +363,8 @@ HOSTED: Mapping[str, DialectRules] = {
             "platform.moonshot.cn/docs/api/partial": "prefill_field",
             "platform.kimi.ai/docs/guide/migrating-from-openai-to-kimi, Temperature and N Value": "ranges",
             "HKUDS/nanobot#3939": "reasoning_control",
+            "platform.kimi.ai/docs/guide/use-reasoning-effort, theopenco/llmgateway#3378, lobehub/lobehub#17272": "efforts",
+            "NousResearch/hermes-agent#76427": "replaced_efforts",
             "continuedev/continue#11600": "reasoning_history",
             "platform.kimi.ai/docs/api/chat": "media accepts_refusals",
         }),
@@ -547,6 +559,7 @@ HOSTED: Mapping[str, DialectRules] = {
         document_part="file_url",
         accepts_refusals=False,
         reasoning_control="thinking_and_effort",
+        reasoning_history="reasoning_content",
         output_formats=frozenset({"json_object"}),
         sources=sources_of_fields({
             WHY_NO_CACHE_MARKS: "cache_marks",
@@ -560,6 +573,7 @@ HOSTED: Mapping[str, DialectRules] = {
             "java.agentscope.io/v2/en/integration/model/glm": "rejects_in_messages accepts_strict",
             "mcowger/plexus#77": "accepts_developer_role",
             "pypi.org/project/zai-sdk, types/chat/chat_completion.py": "reasoning_control",
+            "docs.z.ai/guides/capabilities/thinking-mode, duolahypercho/codex-router#315": "reasoning_history",
         }),
     ),
 }  # fmt: skip

@@ -23,10 +23,12 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
     "litellm": DialectRules(
         server="LiteLLM",
         cache_marks="cache_control",
+        reads=frozenset({"top_k"}),
         reasoning_control="thinking_or_effort",
         sources=sources_of_fields({
             "docs.litellm.ai/docs/completion/prompt_caching": "cache_marks",
             "docs.litellm.ai/docs/reasoning_content": "reasoning_control",
+            "docs.litellm.ai/docs/completion/provider_specific_params": "reads",
         }),
     ),
     "llamacpp": DialectRules(

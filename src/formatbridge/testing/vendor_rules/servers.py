@@ -221,6 +221,11 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.no_fields(_GROQ, "web_search_options"),
             checks.no_fields("eigent-ai/eigent#1827", "prompt_cache_key", message="property 'prompt_cache_key' is unsupported"),
             checks.no_fields("CherryHQ/cherry-studio#11435", "verbosity", message="property 'verbosity' is unsupported"),
+            checks.no_fields(
+                "immersive-translate/immersive-translate#3016",
+                "chat_template_kwargs",
+                message="property 'chat_template_kwargs' is unsupported",
+            ),
             checks.no_fields("console.groq.com/docs/openai", "logprobs", "top_logprobs", "logit_bias"),
             checks.no_keys("console.groq.com/docs/openai", "name", roles=("system", "developer", "user", "assistant")),
             checks.no_keys(
@@ -327,6 +332,8 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.tool_choices("fireworks-ai, completion_create_params.py", "none", "auto", "any", "required"),
             checks.not_both("fireworks-ai, completion_create_params.py", "thinking", "reasoning_effort"),
             checks.functions_only("fireworks-ai, completion_create_params.py"),
+            checks.no_keys("fireworks-ai, chat_message.py", "name", roles=("system", "developer", "user", "assistant")),
+            checks.no_keys("web-infra-dev/midscene#1322, fireworks-ai, chat_message.py", "reasoning", *_OF_OTHER_ANSWERS),
         )
     },
     "perplexity": {
