@@ -206,7 +206,7 @@ class DialectRules:
     reasoning_history: ReasoningHistory | None = None
     """How an assistant message repeats its reasoning; None: as the format."""
     output_formats: frozenset[OutputFormat] = _ALL_OUTPUTS
-    """The structured output formats of the server: ``json_schema``, ``json_object``."""
+    """The structured output formats of the server: ``json_schema``, ``json_object``. In messages, ``json_object`` is an instruction."""
     format_excludes_tools: bool = False
     """Whether the server rejects an output format in a request with tools. Such a request keeps its tools."""
     schema_excludes_stream: bool = False

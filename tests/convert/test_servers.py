@@ -84,7 +84,8 @@ def test_an_effort_stays_next_to_a_forced_call() -> None:
 
     converted = fb.convert_request(body, source="messages", target=fb.Target("messages", dialect="minimax"))
 
-    assert converted.body == body | {"output_config": {"effort": "high"}}
+    assert converted.body["output_config"] == {"effort": "high"}
+    assert converted.body["thinking"] == body["thinking"]
     assert [(loss.path, loss.code) for loss in converted.losses] == [("/output_config/format", "unsupported_by_server")]
 
 

@@ -80,7 +80,7 @@ MESSAGES: Mapping[str, DialectRules] = {
             }
         ),
         server_tools=_CLIENT_TOOLS | {"web_search"},
-        output_formats=frozenset(),
+        output_formats=frozenset({"json_object"}),
         tool_modes=frozenset({"auto", "none", "named"}),
         efforts=frozenset({"none", "low", "high", "max"}),
         replaced_efforts={"medium": "high", "xhigh": "high"},
@@ -104,7 +104,7 @@ MESSAGES: Mapping[str, DialectRules] = {
         server_tools=frozenset(),
         media=IMAGES,
         ranges={"temperature": (0.01, 1), "top_p": (0.01, 1)},
-        output_formats=frozenset(),
+        output_formats=frozenset({"json_object"}),
         sources=sources_of_fields(
             {
                 "codexu/note-gen#918": "accepts_later_instructions",

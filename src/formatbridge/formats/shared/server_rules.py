@@ -189,7 +189,8 @@ def _adapt_output_format(request: ir.Request, rules: DialectRules, losses: Ledge
     # JSON mode ensures the syntax and not the schema, so this is a loss. The reverse only names any object.
     if format.type == "json_schema":
         losses.changed(format, "", {"type": "json_object"}, _UNSUPPORTED)
-        return replace(request, output_format=ir.OutputFormat(type="json_object", src=format.src))
+        # Messages has an instruction in place of JSON mode, which includes the schema.
+        return replace(request, output_format=ir.OutputFormat(type="json_object", schema=format.schema, src=format.src))
     return replace(request, output_format=replace(format, type="json_schema", name="json", schema=dict(_ANY_OBJECT)))
 
 
