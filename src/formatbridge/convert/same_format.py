@@ -556,7 +556,7 @@ def _rejected_in_messages(messages: Any, field: str, rules: DialectRules | None)
 
 
 _MOST_ROUNDS = 3
-"""How often a body is adapted again: once for each field that sets the same as another one."""
+"""The largest number of rounds. A body may set one thing in several fields, and each round adapts one of them."""
 _OF_REASONING = frozenset({"reasoning_control", "reasoning_budget", "no_reasoning", "reasoning_stays_on", "always_reasons"})
 """Codes of losses of reasoning settings that only facts about a model cause."""
 _OF_MODEL = _OF_REASONING | {"refused_by_model", "refused_combination", "unsupported_by_model", "output_limit"}

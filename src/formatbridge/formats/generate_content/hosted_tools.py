@@ -59,7 +59,7 @@ def decode_hosted_tool(field: str, raw: Any, src: str) -> ir.HostedTool:
 
 
 def _accepted(options: JsonObject, place: str, pointer: str, losses: Ledger) -> JsonObject:
-    """Return the options of a tool that the server accepts; note the others. ``place``: a pattern that ``rejects_nested`` may have."""
+    """Return the options of a tool that the server accepts; note the others. ``place``: their path, as in ``rejects_nested``."""
     rejected = losses.dialect.rejects_nested if losses.dialect is not None else ()
     kept: JsonObject = {}
     for key, value in options.items():

@@ -173,7 +173,7 @@ _GROUNDING = Table({"groundingChunks": "ignore", "groundingSupports": "ignore"},
 _CITATIONS = Table({"groundingMetadata": _GROUNDING, "citationMetadata": _UNION}, other="ignore", null="ignore")
 URL_CONTEXT = Table({"urlContextMetadata": _UNION}, other="ignore", null="ignore")
 """Rules for the web pages that the server read."""
-# ``last``: each event has the counts so far and the names again (fixtures ``usage_running``, ``text_named_late``).
+# ``last``: each event has the counts so far and the names again (fixtures ``usage_running``, ``text_named_in_last_event``).
 _BODY = Table({"candidates": "empty_list", "error": "empty"}, other="last", null="ignore")
 _LOGPROBS = Table({}, other="list", null="last")
 _CANDIDATE = Table(

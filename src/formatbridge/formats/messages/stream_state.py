@@ -267,7 +267,7 @@ class Blocks:
         out.append(events.PartEnd(0, block.number or 0, final, block.unknown.to_object() or None))
 
     def _keep_token(self, block: _Block, out: list[events.Event]) -> bool:
-        """Keep reasoning that is only the carried token of the next part. Returns whether it is."""
+        """Keep reasoning that is only the carried token of the next part. Return whether it is that."""
         reasoning = block.part
         assert isinstance(reasoning, ir.Reasoning)
         reasoning.signature = block.token

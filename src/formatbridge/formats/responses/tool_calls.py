@@ -1,6 +1,6 @@
 """Tool calls and results of Responses: function calls, custom tool calls, and tool searches that the caller runs.
 
-There is a function for each type of call, because only this format has custom calls and tool searches as items.
+There is a function for each type of call, because each type is a separate item. Only this format has tool searches.
 """
 
 from __future__ import annotations

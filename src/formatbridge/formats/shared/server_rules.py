@@ -504,7 +504,7 @@ def _runs(tool: ir.Tool, rules: DialectRules, severity: Severity, losses: Ledger
 
 
 def _is_of(tool: ir.Tool, families: frozenset[str] | None) -> bool:
-    """Return whether a server tool is of one of some families; None: any."""
+    """Return whether a server tool belongs to one of the families; None allows all."""
     if families is None:
         return True
     return "mcp" in families if isinstance(tool, ir.McpServer) else isinstance(tool, ir.HostedTool) and tool.family in families
