@@ -1,6 +1,6 @@
 """What single servers ignore, reject or read in another form: one file in ``fixtures/servers`` for each behaviour.
 
-The requests of the last four tests have no file. They also break a rule of their format, and the strict relay checks it for every
+The requests of the last five tests have no file. They also break a rule of their format, and the strict relay checks it for every
 server: a name of a function, a forced call with reasoning, and a response that the relay has not stored.
 """
 
@@ -107,6 +107,19 @@ def test_instructions_next_to_a_previous_response_become_a_message(input: Any, e
     assert [(loss.path, loss.code, loss.severity) for loss in converted.losses] == [("/instructions", "moved", "lossy")]
     again = fb.convert_request(converted.body, source="responses", target=fb.Target("responses", dialect="xai"))
     assert (again.body, again.losses) == (converted.body, ())
+
+
+@pytest.mark.parametrize(
+    "fields", [{}, {"input": None}, {"input": ""}, {"prompt": {"id": "pmpt_1"}}], ids=["none", "null", "empty", "prompt"]
+)
+def test_instructions_next_to_a_previous_response_need_no_input(fields: dict[str, Any]) -> None:
+    """A prompt template can supply the input, so that a request has none."""
+    body = {"model": "m", "instructions": "Be brief.", "previous_response_id": "resp_1", **fields}
+
+    converted = fb.convert_request(body, source="responses", target=fb.Target("responses", dialect="xai"))
+
+    assert converted.body["input"] == [_BRIEF]
+    assert "instructions" not in converted.body
 
 
 def test_empty_instructions_next_to_a_previous_response_are_left_out() -> None:

@@ -73,7 +73,8 @@ def _with_moved_instructions(body: JsonObject, losses: Ledger) -> JsonObject:
     if not text:
         return others
     message: JsonObject = {"role": "system", "content": text}
-    items = body["input"] if isinstance(body["input"], list) else [{"role": "user", "content": body["input"]}]
+    input = body.get("input") or []  # without an input, a prompt template supplies it
+    items = [{"role": "user", "content": input}] if isinstance(input, str) else input
     results = list(takewhile(lambda item: str(item.get("type")).endswith("_output"), items))
     losses.include([Loss.of("/instructions", "changed", "lossy", "moved", before=text, after=message)])
     losses.translate_additions(partial(_pointer_after_message, index=len(results)))
