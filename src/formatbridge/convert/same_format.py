@@ -27,6 +27,7 @@ from formatbridge.options import Options
 from formatbridge.report.field_paths import ABSENT
 from formatbridge.report.ledger import Ledger, null_ledger, resolve
 from formatbridge.report.losses import Loss
+from formatbridge.report.reasons import MODEL_REASONS, REASONING_REASONS, TARGET_REASONS
 
 
 def same_request_for_server(
@@ -160,7 +161,9 @@ class _Adaptation:
         if self._facts is not None and "output_limit" in self._codes:
             body = self._with_one_limit(body, losses)
         unread = [
-            loss for loss in self._noted.losses if loss.code in _OF_MODEL or (loss.code in _OF_TARGET and loss.kind == "dropped")
+            loss
+            for loss in self._noted.losses
+            if loss.code in MODEL_REASONS or (loss.code in TARGET_REASONS and loss.kind == "dropped")
         ]
         unread += self._excluded_settings()
         changes = self._patch.changes
@@ -226,7 +229,7 @@ class _Adaptation:
         """Return the pointers of fields below others that the server rejects, which are noted, or ignores without any effect."""
         pointers = [pointer for pointer in self._rejected if not self._patch.concerns(pointer)]
         for pointer in pointers:
-            if any(loss.code in _OF_TARGET and loss.path.startswith(f"{pointer}/") for loss in self._noted.losses):
+            if any(loss.code in TARGET_REASONS and loss.path.startswith(f"{pointer}/") for loss in self._noted.losses):
                 continue  # each of its items is in the report
             # ``tools/*/eager_input_streaming`` only speeds up the answer, so the format states a lower severity for its loss.
             rule = self._format.field_paths.rules.get(f"FunctionTool.{pointer.rpartition('/')[2]}")
@@ -335,8 +338,8 @@ class _Adaptation:
     def _with_settings_of_reasoning(self, before: JsonObject) -> JsonObject:
         """Return a body with the settings of reasoning that the server and the model accept."""
         requests, facts, fields = self._format.server_requests, self._facts, self._reasoning_fields
-        unread = [*self._excluded_settings(), *(loss for loss in self._noted.losses if loss.code in _OF_TARGET)]
-        is_invalid = bool(self._codes & _OF_REASONING) or any(self._is_of_reasoning(loss) for loss in unread)
+        unread = [*self._excluded_settings(), *(loss for loss in self._noted.losses if loss.code in TARGET_REASONS)]
+        is_invalid = bool(self._codes & REASONING_REASONS.keys()) or any(self._is_of_reasoning(loss) for loss in unread)
         if self._rules is None:
             is_invalid = is_invalid or any(self._common.get(name) != self._for_server.get(name) for name in fields)
         body = requests.with_reasoning_settings(before, self._for_server, self._rules, is_invalid)
@@ -349,7 +352,7 @@ class _Adaptation:
         """Return a body with the settings that the server accepts in place of those of the caller, where the encodings do not differ."""
         for loss in self._noted.losses:
             key = loss.path[1:]
-            is_of_server = loss.code in _OF_TARGET and loss.kind == "changed" and not self._patch.concerns(loss.path)
+            is_of_server = loss.code in TARGET_REASONS and loss.kind == "changed" and not self._patch.concerns(loss.path)
             if is_of_server and key in body and type(body[key]) is type(loss.after) and key not in self._reasoning_fields:
                 body = body | {key: loss.after}
                 self._patch.note(loss.path)
@@ -401,11 +404,13 @@ class _Adaptation:
             return resolve(before, pointer) != resolve(body, pointer) and not _is_elsewhere(pointer, before, body)
 
         noted = [
-            loss for loss in self._noted.losses if loss.code in _OF_TARGET or self._patch.concerns(loss.path) or differs(loss.path)
+            loss
+            for loss in self._noted.losses
+            if loss.code in TARGET_REASONS or self._patch.concerns(loss.path) or differs(loss.path)
         ]
         for loss in noted:
             is_rejected = loss.path in self._rejected or (loss.kind == "dropped" and loss.path in self._rejected_in_messages)
-            if is_rejected and loss.code not in _OF_TARGET:  # the encoder leaves it out because of the server
+            if is_rejected and loss.code not in TARGET_REASONS:  # the encoder leaves it out because of the server
                 losses.dropped_at(loss.path, "rejected_by_server", severity=loss.severity)
             else:
                 losses.include([loss])
@@ -557,17 +562,3 @@ def _rejected_in_messages(messages: Any, field: str, rules: DialectRules | None)
 
 _MOST_ROUNDS = 3
 """The largest number of rounds. A body may set one thing in several fields, and each round adapts one of them."""
-_OF_REASONING = frozenset({"reasoning_control", "reasoning_budget", "no_reasoning", "reasoning_stays_on", "always_reasons"})
-"""Codes of losses of reasoning settings that only facts about a model cause."""
-_OF_MODEL = _OF_REASONING | {"refused_by_model", "refused_combination", "unsupported_by_model", "output_limit"}
-"""Codes of losses that only facts about a model cause."""
-_OF_TARGET = _OF_MODEL | {
-    "rejected_by_server",
-    "ignored_by_server",
-    "unsupported_by_server",
-    "server_limit",
-    "server_range",
-    "rejected_combination",
-    "other_tool_of_server",
-}
-"""Codes of losses that only a dialect or facts about a model cause."""

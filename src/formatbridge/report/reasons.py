@@ -7,6 +7,36 @@ from collections.abc import Mapping
 SERVER = "{server}"
 """In a reason: the name of the server in whose dialect the request is written."""
 
+REASONING_REASONS: Mapping[str, str] = {
+    "reasoning_control": "the model has another reasoning control",
+    "reasoning_budget": "outside the reasoning budgets of the model",
+    "no_reasoning": "the model does not reason",
+    "reasoning_stays_on": "the model cannot turn reasoning off",
+    "always_reasons": "the model always reasons and has no such setting",
+}
+"""Reasons why a model does not accept a setting of reasoning. Only facts about the model cause these losses."""
+
+MODEL_REASONS: Mapping[str, str] = {
+    **REASONING_REASONS,
+    "refused_by_model": "the model does not accept it",
+    "refused_combination": "the model does not accept it next to functions",
+    "unsupported_by_model": "the model does not support this kind of media",
+    "output_limit": "more than the model can write",
+}
+"""Reasons of losses that only facts about a model cause."""
+
+TARGET_REASONS: Mapping[str, str] = {
+    **MODEL_REASONS,
+    "rejected_by_server": "{server} rejects it",
+    "ignored_by_server": "{server} ignores it",
+    "unsupported_by_server": "{server} does not support it",
+    "server_limit": "more than {server} accepts",
+    "server_range": "outside the range of {server}",
+    "rejected_combination": "{server} rejects it next to other fields",
+    "other_tool_of_server": "{server} has another tool for it",
+}
+"""Reasons of losses that only facts about a model or the dialect of a server cause."""
+
 REASONS: Mapping[str, str] = {
     "no_counterpart": "the target has no place for it",
     "unknown_field": "only the source format has this field",
@@ -64,25 +94,10 @@ REASONS: Mapping[str, str] = {
     "span_lost": "the target has citations without offsets",
     "replayed": "the endpoint cannot stream, its answer is replayed",
     "stored_state": "stored state; send store: false and the full history",
-    "refused_by_model": "the model does not accept it",
-    "unsupported_by_model": "the model does not support this kind of media",
-    "output_limit": "more than the model can write",
-    "refused_combination": "the model does not accept it next to functions",
-    "reasoning_control": "the model has another reasoning control",
-    "reasoning_budget": "outside the reasoning budgets of the model",
-    "no_reasoning": "the model does not reason",
-    "reasoning_stays_on": "the model cannot turn reasoning off",
-    "always_reasons": "the model always reasons and has no such setting",
+    **TARGET_REASONS,
     "batch_stream": "a batch returns whole answers",
     "batch_model": "a batch names its model outside its lines",
-    "rejected_by_server": "{server} rejects it",
-    "ignored_by_server": "{server} ignores it",
-    "unsupported_by_server": "{server} does not support it",
-    "other_tool_of_server": "{server} has another tool for it",
-    "server_limit": "more than {server} accepts",
-    "server_range": "outside the range of {server}",
     "server_id": "{server} does not accept this id",
-    "rejected_combination": "{server} rejects it next to other fields",
     "not_portable": "depends on state of the source's server",
 }
 """Code of a loss to its reason, with ``SERVER`` for the name of a server."""
