@@ -90,7 +90,7 @@ def _adapt_settings(request: ir.Request, spec: FormatSpec, rules: DialectRules, 
         if not rules.omits(field, value) and field not in rules.ignores_nested:
             continue
         del settings[name]
-        drop_setting_with_code(request, name, code_of_field(field, rules), losses, place=_name_of_field(name, value, request))
+        drop_setting_with_code(request, name, code_of_field(field, rules), losses)
     stop = settings.get("stop")
     if stop and rules.most_stops is not None and len(stop) > rules.most_stops:
         settings["stop"] = losses.changed(request, "stop", stop[: rules.most_stops], _LIMIT)
@@ -141,12 +141,6 @@ def field_of(name: str, value: object, spec: FormatSpec) -> str:
     place = spec.settings.wire.get(name) or (places[-1] if is_other else places[0])
     is_ignored = spec.dialect is not None and place in spec.dialect.ignores_nested
     return place if is_ignored else place.partition("/")[0]
-
-
-def _name_of_field(name: str, value: object, request: ir.Request) -> str:
-    """Return the canonical name for the field of the source with a setting. Messages has two fields with a tier."""
-    is_second = name == "tier" and request.format == "messages" and value not in _FAST
-    return "additional_tier" if is_second else name
 
 
 def _without_unread_objects(request: ir.Request, rules: DialectRules, losses: Ledger) -> ir.Request:
