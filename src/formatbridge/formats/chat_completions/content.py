@@ -33,7 +33,7 @@ from formatbridge.formats.shared.media import (
     write_data_url,
 )
 from formatbridge.formats.shared.parts import (
-    IMAGE_TYPES,
+    COMMON_IMAGES,
     encode_mime,
     encode_opaque,
     encode_user_content,
@@ -180,7 +180,7 @@ def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
     if part.file_id is not None:
         losses.dropped(part, code="foreign_id")
         return None
-    if part.data is not None and not is_read_image(part.mime, IMAGE_TYPES["chat_completions"]):
+    if part.data is not None and not is_read_image(part.mime, COMMON_IMAGES):
         losses.dropped(part, code="unsupported_media")
         return None
     url = part.url if part.url is not None else write_data_url(part.mime or "image/png", part.data or "")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from formatbridge.dialect import DialectRules
 from formatbridge.formats.dialects.common import sources_of_fields
-from formatbridge.formats.shared.parts import IMAGE_TYPES
+from formatbridge.formats.shared.parts import GOOGLE_IMAGES
 
 _SDK = "github.com/googleapis/python-genai google/genai/models.py"
 """The official SDK, which raises an error for fields that only the other server has."""
@@ -42,7 +42,7 @@ GENERATE_CONTENT: Mapping[str, DialectRules] = {
             }
         ),
         server_tools=_SHARED_TOOLS | {"fileSearch", "mcp"},
-        image_types=IMAGE_TYPES["generate_content"],
+        image_types=GOOGLE_IMAGES,
         sources=sources_of_fields(
             {
                 "Portkey-AI/gateway#984": "rejects.labels",
@@ -75,7 +75,7 @@ GENERATE_CONTENT: Mapping[str, DialectRules] = {
         ),
         rejects_blocks=frozenset({"toolCall", "toolResponse"}),
         server_tools=_SHARED_TOOLS | {"exaAiSearch", "parallelAiSearch", "retrieval"},
-        image_types=IMAGE_TYPES["generate_content"],
+        image_types=GOOGLE_IMAGES,
         sources=sources_of_fields(
             {
                 "cloud.google.com/vertex-ai/generative-ai/docs/multimodal/add-labels-to-api-calls, Portkey-AI/gateway#984": (

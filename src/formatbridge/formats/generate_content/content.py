@@ -18,7 +18,7 @@ from formatbridge.formats.generate_content.reasoning import decode_reasoning, en
 from formatbridge.formats.generate_content.signatures import decode_signature, encode_signature, signs_earlier_reasoning
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.media import guess_mime, media_kind, sniff_mime
-from formatbridge.formats.shared.parts import IMAGE_TYPES, encode_mime, encode_opaque, is_read_image, known_mime
+from formatbridge.formats.shared.parts import GOOGLE_IMAGES, encode_mime, encode_opaque, is_read_image, known_mime
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -167,7 +167,7 @@ def _encode_media(part: ir.Media, pointer: str, context: EncodeContext, losses: 
 def _is_rejected(part: ir.Media) -> bool:
     """Return whether the server rejects the type of media in a request."""
     mime = known_mime(part) or guess_mime(part.file_id or part.filename or "")
-    return mime is not None and (mime.lower().startswith(_REJECTED) or not is_read_image(mime, IMAGE_TYPES["generate_content"]))
+    return mime is not None and (mime.lower().startswith(_REJECTED) or not is_read_image(mime, GOOGLE_IMAGES))
 
 
 def decode_response_part(raw: JsonObject, src: str) -> ir.Part | None:

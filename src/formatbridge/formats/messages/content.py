@@ -16,7 +16,7 @@ from formatbridge.formats.messages.holds import drop_unheld
 from formatbridge.formats.shared.cache_marks import decode_cache_control, encode_cache_control
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.media import PDF, as_stored_file, read_text_data
-from formatbridge.formats.shared.parts import IMAGE_TYPES, encode_mime, encode_opaque, image_type, known_mime
+from formatbridge.formats.shared.parts import COMMON_IMAGES, encode_mime, encode_opaque, image_type, known_mime
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -220,7 +220,7 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
 def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
     drop_field(part, "filename", losses)
     mime = image_type(encode_mime(part, losses) or "")
-    data = {"type": "base64", "media_type": mime, "data": part.data} if mime in IMAGE_TYPES["messages"] else None
+    data = {"type": "base64", "media_type": mime, "data": part.data} if mime in COMMON_IMAGES else None
     source = _encode_remote_source(part) or data
     return {"type": "image", "source": source} if source else None
 
@@ -342,7 +342,7 @@ def _media_kind(part: ir.Media) -> str:
     # A URL without an extension may be of either type, so the kind of the source decides.
     if part.url is None or mime is None:
         return part.kind
-    return "image" if image_type(mime) in IMAGE_TYPES["messages"] else "other"
+    return "image" if image_type(mime) in COMMON_IMAGES else "other"
 
 
 DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {

@@ -25,7 +25,7 @@ from formatbridge.formats.shared.media import (
     read_file_data,
     write_data_url,
 )
-from formatbridge.formats.shared.parts import IMAGE_TYPES, encode_opaque, encode_user_content, is_read_image, known_mime, put_in
+from formatbridge.formats.shared.parts import COMMON_IMAGES, encode_opaque, encode_user_content, is_read_image, known_mime, put_in
 from formatbridge.formats.shared.tool_arguments import encode_arguments_text
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
@@ -208,7 +208,7 @@ def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
             losses.dropped(part, code="foreign_id")
             return None
         return image | {"file_id": part.file_id}
-    if part.data is not None and not is_read_image(part.mime, IMAGE_TYPES["responses"]):
+    if part.data is not None and not is_read_image(part.mime, COMMON_IMAGES):
         losses.dropped(part, code="unsupported_media")
         return None
     url = part.url if part.url is not None else write_data_url(part.mime or "image/png", part.data or "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 
 from formatbridge import ir
 from formatbridge.formats.shared.media import bare_mime, guess_mime, sniff_mime
@@ -103,20 +103,19 @@ def known_mime(part: ir.Media) -> str | None:
     return guess_mime(part.url) if part.url is not None else sniff_mime(part.data or "")
 
 
-_COMMON_IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-IMAGE_TYPES: Mapping[str, frozenset[str]] = {
-    # "You uploaded an unsupported image. Please make sure your image is of one of the following formats: ['png', 'jpeg', 'gif', 'webp']"
-    # (STranslate/STranslate#277, anomalyco/opencode#5704).
-    "chat_completions": _COMMON_IMAGES,
-    "responses": _COMMON_IMAGES,
-    # Source: the official SDK, ``Base64ImageSource.media_type``.
-    "messages": _COMMON_IMAGES,
-    # "MIME type must be image/png, image/jpeg, image/webp, image/heic, or image/heif" (EvanZhouDev/gemini-ai#3); the vendor's pages
-    # "Image understanding" of the Gemini API and of Vertex AI list the same types. GIF: microsoft/vscode#286628, Mai-with-u/MaiBot#1435.
-    # SVG: google/adk-python#5693, google-gemini/gemini-cli#3054. TIFF: google-gemini/gemini-cli#9530.
-    "generate_content": frozenset({"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"}),
-}
-"""The media types of the images that the servers of each format read. A dialect has those of one server, in ``image_types``."""
+COMMON_IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+"""The media types of images that the servers of OpenAI and of Anthropic read. A dialect has those of one server, in ``image_types``.
+
+OpenAI: "You uploaded an unsupported image. Please make sure your image is of one of the following formats: ['png', 'jpeg', 'gif', 'webp']"
+(STranslate/STranslate#277, anomalyco/opencode#5704). Anthropic: the official SDK, ``Base64ImageSource.media_type``.
+"""
+GOOGLE_IMAGES = frozenset({"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"})
+"""The media types of images that Google's servers read.
+
+"MIME type must be image/png, image/jpeg, image/webp, image/heic, or image/heif" (EvanZhouDev/gemini-ai#3); the pages "Image understanding"
+of the Gemini API and of Vertex AI list the same types. GIF: microsoft/vscode#286628, Mai-with-u/MaiBot#1435. SVG: google/adk-python#5693,
+google-gemini/gemini-cli#3054. TIFF: google-gemini/gemini-cli#9530.
+"""
 _OTHER_NAMES = {"image/jpg": "image/jpeg"}
 """Frequent invalid names of media types of images."""
 
