@@ -31,6 +31,14 @@ def pointer_of(path: Path) -> str:
     return "".join(f"/{escape(step) if isinstance(step, str) else step}" for step in path)
 
 
+def shift_index(pointer: str, list_field: str, first: int, count: int) -> str:
+    """Add ``count`` to the index of a pointer into a list at the top of a body, for items from index ``first`` on."""
+    steps = pointer.split("/")  # "/messages/0/content"
+    if len(steps) > 2 and steps[1] == list_field and int(steps[2]) >= first:
+        steps[2] = str(int(steps[2]) + count)
+    return "/".join(steps)
+
+
 def value_at(body: Any, path: Path) -> Any:
     """Return the value at a path; None where the body has none."""
     for step in path:

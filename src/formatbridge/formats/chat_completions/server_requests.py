@@ -16,9 +16,9 @@ from formatbridge.formats.chat_completions.reasoning import LIST_FIELDS, REASONI
 from formatbridge.formats.chat_completions.reasoning_control import CONFIG_FIELDS, control_of, with_settings_of_server
 from formatbridge.formats.format import ServerRequests
 from formatbridge.formats.shared.settings import drop_setting_with_code, is_reasoning_off
-from formatbridge.formats.shared.tool_selection import added_tools
+from formatbridge.formats.shared.tool_selection import all_tools
 from formatbridge.formats.shared.turns import note_prefill
-from formatbridge.jsontext.pointers import escape, objects_in
+from formatbridge.jsontext.pointers import escape, objects_in, shift_index
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import FieldPaths, Ledger
 
@@ -197,21 +197,13 @@ def _with_missing_messages(body: JsonObject, rules: DialectRules, losses: Ledger
     for message in body["messages"]:
         if complete and complete[-1].get("role") == "tool" and message.get("role") in ("user", "system"):
             index, between = len(complete), {"role": "assistant", "content": _ACKNOWLEDGEMENT}
-            losses.translate_additions(partial(_pointer_after_insertion, index=index))
+            losses.translate_additions(partial(shift_index, list_field="messages", first=index, count=1))
             losses.added(
                 f"/messages/{index}", between, f"{rules.server} requires it between a tool result and a message of the user"
             )
             complete.append(between)
         complete.append(message)
     return body if len(complete) == len(body["messages"]) else body | {"messages": complete}
-
-
-def _pointer_after_insertion(pointer: str, index: int, count: int = 1) -> str:
-    """Translate a pointer to that after messages have been inserted before the message at ``index``; -1 is a removal."""
-    steps = pointer.split("/")
-    if steps[1] == "messages" and len(steps) > 2 and int(steps[2]) >= index:
-        steps[2] = str(int(steps[2]) + count)
-    return "/".join(steps)
 
 
 def _without_empty_answers(messages: list[JsonObject], losses: Ledger) -> list[JsonObject]:
@@ -221,7 +213,7 @@ def _without_empty_answers(messages: list[JsonObject], losses: Ledger) -> list[J
         if message["role"] != "assistant" or message.get("content") or message.get("tool_calls"):
             kept.append(message)
         else:
-            losses.translate_additions(partial(_pointer_after_insertion, index=len(kept) + 1, count=-1))
+            losses.translate_additions(partial(shift_index, list_field="messages", first=len(kept) + 1, count=-1))
     return kept
 
 
@@ -371,7 +363,7 @@ class _ServerRequests(ServerRequests):
             body = others | {"logprobs": body.get("top_logprobs", 1) if body["logprobs"] else 0}
         body = _with_tier_of_server(body, request, rules, losses)
         if mixed := _mixed_strict(body, rules):
-            functions = {tool.name: tool for tool in (*request.tools, *added_tools(request)) if isinstance(tool, ir.FunctionTool)}
+            functions = {tool.name: tool for tool in all_tools(request) if isinstance(tool, ir.FunctionTool)}
             for index in mixed:
                 losses.dropped(functions[body["tools"][index]["function"]["name"]], "strict", "rejected_combination")
             body = _without_strict(body, mixed)

@@ -8,6 +8,7 @@ from itertools import takewhile
 from formatbridge import ir
 from formatbridge.dialect import DialectRules
 from formatbridge.formats.format import ServerRequests
+from formatbridge.jsontext.pointers import shift_index
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 from formatbridge.report.losses import Loss
@@ -77,16 +78,8 @@ def _with_moved_instructions(body: JsonObject, losses: Ledger) -> JsonObject:
     items = [{"role": "user", "content": input}] if isinstance(input, str) else input
     results = list(takewhile(lambda item: str(item.get("type")).endswith("_output"), items))
     losses.include([Loss.of("/instructions", "changed", "lossy", "moved", before=text, after=message)])
-    losses.translate_additions(partial(_pointer_after_message, index=len(results)))
+    losses.translate_additions(partial(shift_index, list_field="input", first=len(results), count=1))
     return others | {"input": [*results, message, *items[len(results) :]]}
-
-
-def _pointer_after_message(pointer: str, index: int) -> str:
-    """Translate a pointer to that after a message has been inserted before the item at ``index``."""
-    steps = pointer.split("/")  # "/input/0/id"
-    if steps[1] == "input" and len(steps) > 2 and int(steps[2]) >= index:
-        steps[2] = str(int(steps[2]) + 1)
-    return "/".join(steps)
 
 
 class _ServerRequests(ServerRequests):

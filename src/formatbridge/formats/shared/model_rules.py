@@ -23,7 +23,14 @@ from formatbridge.formats.shared.settings import (
     has_output_format,
     is_reasoning_off,
 )
-from formatbridge.formats.shared.tool_selection import added_tools, forces_call, has_functions, is_run_by_caller, server_tool_name
+from formatbridge.formats.shared.tool_selection import (
+    all_tools,
+    forces_call,
+    has_functions,
+    is_run_by_caller,
+    server_tool_name,
+    without_tools,
+)
 from formatbridge.formats.shared.turns import without_final_answers
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
@@ -81,7 +88,7 @@ def _without_refused(request: ir.Request, refused: frozenset[str], losses: Ledge
         drop_setting_with_code(request, name, _REFUSED, losses)
         request = _with_settings(request, {key: value for key, value in request.settings.items() if key != name})
     if "tools" in refused:
-        request = _without_tools(request, _REFUSED, losses)
+        request = _without_choice(without_tools(request, _REFUSED, "impossible", losses), _REFUSED, losses)
     if "tool_choice" in refused:
         request = _without_choice(request, _REFUSED, losses)
     if "combined_tools" in refused:
@@ -112,7 +119,7 @@ def _without_output_format(request: ir.Request, format: ir.OutputFormat, losses:
 def _may_call_tool_of_caller(request: ir.Request) -> bool:
     """Return whether the model may call a tool that the caller runs."""
     is_off = request.tool_choice is not None and request.tool_choice.mode == "none"
-    tools = (*request.tools, *added_tools(request))
+    tools = all_tools(request)
     return not is_off and any(not isinstance(tool, ir.HostedTool | ir.McpServer) for tool in tools)
 
 
@@ -125,14 +132,6 @@ def _without_schema(request: ir.Request, format: ir.OutputFormat, spec: FormatSp
     losses.changed(format, "", {"type": "json_object"}, _REFUSED)
     # Messages has an instruction in place of JSON mode, which includes the schema.
     return replace(request, output_format=ir.OutputFormat(type="json_object", schema=format.schema, src=format.src))
-
-
-def _without_tools(request: ir.Request, code: str, losses: Ledger) -> ir.Request:
-    """Leave out the tools of a request, those that its messages add, and the tool choice."""
-    for tool in (*request.tools, *added_tools(request)):
-        losses.dropped(tool, code=code, severity="impossible")
-    messages = [replace(message, tools=None) if message.tools else message for message in request.messages]
-    return _without_choice(replace(request, tools=[], messages=messages), code, losses)
 
 
 def _without_choice(request: ir.Request, code: str, losses: Ledger) -> ir.Request:
@@ -151,7 +150,7 @@ def _without_combined_tools(request: ir.Request, losses: Ledger) -> ir.Request:
 
     An agent with its functions can still work, so its requests must pass by default: this loss is not ``impossible``.
     """
-    tools = [*request.tools, *added_tools(request)]
+    tools = all_tools(request)
     excluded = [tool for tool in tools if isinstance(tool, ir.HostedTool) and _is_built_in(tool)]
     if not excluded or all(isinstance(tool, ir.HostedTool | ir.McpServer) for tool in tools):
         return request
@@ -198,7 +197,7 @@ def _adapt_reasoning_settings(request: ir.Request, facts: ModelFacts, spec: Form
     """Adapt the settings of reasoning, the efforts of messages, and a forced call that excludes reasoning."""
     if spec.dialect is not None and _cannot_be_off(facts):
         if spec.dialect.functions_exclude_reasoning and has_functions(request):
-            request = _without_tools(request, _STAYS_ON, losses)
+            request = _without_choice(without_tools(request, _STAYS_ON, "impossible", losses), _STAYS_ON, losses)
         if spec.dialect.forced_call_excludes_reasoning and forces_call(request):
             request = _without_forced_call(request, losses)
         if spec.dialect.format_excludes_reasoning and has_output_format(request):

@@ -18,7 +18,7 @@ from formatbridge.formats.shared.media import known_text
 from formatbridge.formats.shared.parts import encode_opaque, is_list_item, is_read_image, is_same_list, known_mime
 from formatbridge.formats.shared.reasoning_tokens import drop_unsigned
 from formatbridge.formats.shared.settings import clamp, drop_setting_with_code, is_reasoning_off
-from formatbridge.formats.shared.tool_selection import added_tools, adds_tools, note_moved, without_other_tools
+from formatbridge.formats.shared.tool_selection import adds_tools, all_tools, note_moved, without_other_tools, without_tools
 from formatbridge.formats.shared.turns import leading_instructions, with_instructions_first, without_final_answers
 from formatbridge.jsontext.types import JsonValue
 from formatbridge.report.ledger import Ledger
@@ -434,7 +434,7 @@ def _adapt_tools(request: ir.Request, spec: FormatSpec, rules: DialectRules, los
 
 def _without_search(request: ir.Request, losses: Ledger) -> ir.Request:
     """Leave out the web searches of a request with tools that the caller runs: an agent with these can still work."""
-    tools = (*request.tools, *added_tools(request))
+    tools = all_tools(request)
     searches = [tool for tool in tools if _is_search(tool)]
     if not searches or all(isinstance(tool, ir.HostedTool | ir.McpServer) for tool in tools):
         return request
@@ -453,7 +453,7 @@ def _is_search(tool: ir.Tool) -> bool:
 
 def _loses_search(request: ir.Request, rules: DialectRules) -> bool:
     """Return whether the server runs none of the searches by which the model would get deferred tools."""
-    tools = (*request.tools, *added_tools(request))
+    tools = all_tools(request)
     searches = [tool for tool in tools if isinstance(tool, ir.HostedTool) and tool.family == "tool_search"]
     return bool(searches) and not any(_is_run(tool, rules) for tool in searches)
 
@@ -480,12 +480,9 @@ def _adapted(
 
 def _without_tools(request: ir.Request, code: str, severity: Severity, losses: Ledger) -> ir.Request:
     """Leave out the tools of a request, those that its messages add, and its tool choice."""
-    for tool in (*request.tools, *added_tools(request)):
-        losses.dropped(tool, code=code, severity=severity)
     if request.tool_choice is not None and request.tool_choice.extra:
         losses.extras(request.tool_choice)
-    messages = [replace(message, tools=None) if message.tools else message for message in request.messages]
-    return replace(request, tools=[], tool_choice=None, messages=messages)
+    return replace(without_tools(request, code, severity, losses), tool_choice=None)
 
 
 def _runs(tool: ir.Tool, rules: DialectRules, severity: Severity, losses: Ledger) -> bool:

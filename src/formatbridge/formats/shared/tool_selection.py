@@ -14,6 +14,7 @@ from formatbridge.formats.format import ToolRules
 from formatbridge.jsontext.depth import dump_sorted
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
+from formatbridge.report.losses import Severity
 
 _Key = tuple[str | None, str]
 _tools_of = attrgetter("tools")
@@ -49,9 +50,17 @@ def select_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> ir.Re
     )
 
 
+def without_tools(request: ir.Request, code: str, severity: Severity, losses: Ledger) -> ir.Request:
+    """Leave out the tools of a request and those that its messages add. The tool choice stays."""
+    for tool in all_tools(request):
+        losses.dropped(tool, code=code, severity=severity)
+    messages = [replace(message, tools=None) if message.tools else message for message in request.messages]
+    return replace(request, tools=[], messages=messages)
+
+
 def without_other_tools(request: ir.Request, choice: ir.ToolChoice, losses: Ledger) -> ir.Request:
     """Leave out the tools that a choice does not contain. The target's choice does not list tools, or its server reads no choice."""
-    return _with_tools(request, _chosen(choice, _all_of(request)), False, losses)
+    return _with_tools(request, _chosen(choice, all_tools(request)), False, losses)
 
 
 def adds_tools(request: ir.Request) -> bool:
@@ -72,7 +81,7 @@ def has_functions(request: ir.Request) -> bool:
 
     OpenAI accepts tools in free text together with reasoning (BerriAI/litellm, responses/bridge_check.py).
     """
-    tools = (*request.tools, *added_tools(request))
+    tools = all_tools(request)
     return any(isinstance(tool, ir.FunctionTool | ir.Namespace) for tool in tools)
 
 
@@ -81,6 +90,11 @@ def added_tools(request: ir.Request) -> list[ir.Tool]:
     if not adds_tools(request):
         return []
     return [tool for message in request.messages for tool in message.tools or ()]
+
+
+def all_tools(request: ir.Request) -> list[ir.Tool]:
+    """Return the tools of a request and those that its messages add."""
+    return request.tools + added_tools(request)
 
 
 def is_run_by_caller(tool: ir.Tool) -> bool:
@@ -187,7 +201,7 @@ def _enforce_none(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, 
     # A choice of none that does not apply to server tools would let the model call them. Without them it cannot.
     if not rules.choice_covers_server_tools:
         return _without(request, lambda tool: _is_server(tool) and not _is_always_allowed(tool, choice), losses)
-    if not any(_is_always_allowed(tool, choice) and _target_has(rules, tool) for tool in _all_of(request)):
+    if not any(_is_always_allowed(tool, choice) and _target_has(rules, tool) for tool in all_tools(request)):
         return request
     left = _without(request, lambda tool: not _is_server(tool), losses)
     if left is not request:
@@ -201,7 +215,7 @@ def _weaken_required(request: ir.Request, choice: ir.ToolChoice, rules: ToolRule
     If it applies to fewer tools, it would force one of them. If it applies to more, the model may call another tool. If there are only
     such tools, the choice is left out.
     """
-    tools = _all_of(request)
+    tools = all_tools(request)
     if not any(_target_has(rules, tool) and _is_always_allowed(tool, choice) == rules.choice_covers_server_tools for tool in tools):
         return request
     has_functions = not all(map(_is_server, tools))
@@ -212,10 +226,6 @@ def _weaken_required(request: ir.Request, choice: ir.ToolChoice, rules: ToolRule
         return request
     losses.changed(choice, "mode", "auto", "nearest_value" if has_functions else "without_tools")
     return replace(request, tool_choice=replace(choice, mode="auto"))
-
-
-def _all_of(request: ir.Request) -> list[ir.Tool]:
-    return request.tools + added_tools(request)
 
 
 def _is_server(tool: ir.Tool) -> bool:
@@ -236,7 +246,7 @@ def _target_has(rules: ToolRules, tool: ir.Tool) -> bool:
 
 def _without(request: ir.Request, is_out: Callable[[ir.Tool], bool], losses: Ledger) -> ir.Request:
     """Leave out tools of the request and of its messages; return the same object if there are none."""
-    if not any(map(is_out, _all_of(request))):
+    if not any(map(is_out, all_tools(request))):
         return request
 
     def kept(tools: list[ir.Tool]) -> list[ir.Tool]:
@@ -252,7 +262,7 @@ def _without(request: ir.Request, is_out: Callable[[ir.Tool], bool], losses: Led
 
 def _enforce_allowed(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, losses: Ledger) -> ir.Request:
     """Leave out the tools that a choice of allowed tools does not contain. If the target has such a list, functions stay."""
-    chosen = _chosen(choice, _all_of(request))
+    chosen = _chosen(choice, all_tools(request))
     left = _among_functions(choice, rules, losses) if choice.hosted and rules.allowed_modes else choice
     has_list = left is not None and bool(left.names) and left.allowed_mode in rules.allowed_modes
     return replace(_with_tools(request, chosen, has_list, losses), tool_choice=left)

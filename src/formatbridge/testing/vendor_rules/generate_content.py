@@ -30,7 +30,7 @@ _UNREAD_TYPE = re.compile(
 _DOCS = "https://ai.google.dev/gemini-api/docs/thought-signatures"
 
 
-def _failure(message: str) -> Failure:
+def google_failure(message: str) -> Failure:
     """Return an error with the vendor's error body."""
     return Failure(400, message, body={"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}})
 
@@ -81,7 +81,7 @@ def _check_calls(body: JsonObject, facts: Facts) -> Failure | None:
     for index, part in _first_calls(contents, _current_turn(contents)):
         if not _field(part, "thoughtSignature", "thought_signature"):
             name = _field(part, "functionCall", "function_call").get("name")
-            return _failure(
+            return google_failure(
                 "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly,"
                 " and missing thought_signature may lead to degraded model performance. Additional data, function call"
                 f" `default_api:{name}` , position {index + 1}. Please refer to {_DOCS} for more details."
@@ -96,7 +96,7 @@ def _check_tokens(body: JsonObject, facts: Facts) -> Failure | None:
             token = _field(part, "thoughtSignature", "thought_signature")
             is_placeholder = isinstance(token, str) and token.rstrip("=") in PLACEHOLDERS
             if token and not is_placeholder and not facts.accepts_token("generate_content", token):
-                return _failure("Corrupted thought signature.")
+                return google_failure("Corrupted thought signature.")
     return None
 
 
@@ -109,7 +109,7 @@ def _check_media(body: JsonObject, _facts: Facts) -> Failure | None:
                 media = _field(each, "inlineData", "inline_data") or _field(each, "fileData", "file_data") or {}
                 mime = _field(media, "mimeType", "mime_type")
                 if isinstance(mime, str) and _UNREAD_TYPE.match(mime):
-                    return _failure(f"Unsupported MIME type: {mime}")
+                    return google_failure(f"Unsupported MIME type: {mime}")
     return None
 
 
@@ -117,7 +117,7 @@ def _check_labels(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject ``labels``, which only Vertex AI has."""
     if "labels" not in body:
         return None
-    return _failure('Invalid JSON payload received. Unknown name "labels": Cannot find field.')
+    return google_failure('Invalid JSON payload received. Unknown name "labels": Cannot find field.')
 
 
 def _check_combined_tools(body: JsonObject, facts: Facts) -> Failure | None:
@@ -131,13 +131,15 @@ def _check_combined_tools(body: JsonObject, facts: Facts) -> Failure | None:
     config = _field(body, "toolConfig", "tool_config") or {}
     if _field(config, "includeServerSideToolInvocations", "include_server_side_tool_invocations"):
         return None
-    return _failure("Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function calling.")
+    return google_failure(
+        "Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function calling."
+    )
 
 
 def _check_contents(body: JsonObject, _facts: Facts) -> Failure | None:
     if body.get("contents"):
         return None
-    return _failure("* GenerateContentRequest.contents: contents is not specified")
+    return google_failure("* GenerateContentRequest.contents: contents is not specified")
 
 
 def _check_parts(body: JsonObject, _facts: Facts) -> Failure | None:
@@ -145,11 +147,11 @@ def _check_parts(body: JsonObject, _facts: Facts) -> Failure | None:
     for index, content in enumerate(_listed(body.get("contents"))):
         parts = _parts(content)
         if not parts:
-            return _failure(f"* GenerateContentRequest.contents[{index}].parts: contents.parts must not be empty.")
+            return google_failure(f"* GenerateContentRequest.contents[{index}].parts: contents.parts must not be empty.")
         for at, part in enumerate(parts):
             if part.keys() <= _QUALIFIERS:
                 reason = "required oneof field 'data' must have one initialized field"
-                return _failure(f"* GenerateContentRequest.contents[{index}].parts[{at}].data: {reason}")
+                return google_failure(f"* GenerateContentRequest.contents[{index}].parts[{at}].data: {reason}")
     return None
 
 
@@ -175,7 +177,7 @@ def _check_call_turns(body: JsonObject, _facts: Facts) -> Failure | None:
     for index, (role, parts) in enumerate(turns):
         calls = _count(parts, "functionCall", "function_call") if role == "model" else 0
         if calls and index == 0:
-            return _failure(
+            return google_failure(
                 "Please ensure that function call turn comes immediately after a user turn or after a function response turn."
             )
         if calls and index + 1 < len(turns):
@@ -184,7 +186,7 @@ def _check_call_turns(body: JsonObject, _facts: Facts) -> Failure | None:
                 equal = (
                     "the number of function response parts is equal to the number of function call parts of the function call turn."
                 )
-                return _failure(f"Please ensure that {equal}")
+                return google_failure(f"Please ensure that {equal}")
     return None
 
 
@@ -202,9 +204,9 @@ def _check_names(body: JsonObject, _facts: Facts) -> Failure | None:
         name = function.get("name") or ""
         if not _NAME.fullmatch(name):
             reason = "Invalid function name. Must start with a letter or an underscore."
-            return _failure(f"* GenerateContentRequest.{path}.name: {reason}")
+            return google_failure(f"* GenerateContentRequest.{path}.name: {reason}")
         if name in names:
-            return _failure(f"Duplicate function declaration found: {name}")
+            return google_failure(f"Duplicate function declaration found: {name}")
         names.add(name)
     return None
 
@@ -214,7 +216,7 @@ def _check_function_config(body: JsonObject, facts: Facts) -> Failure | None:
     config = _field(_field(body, "toolConfig", "tool_config") or {}, "functionCallingConfig", "function_calling_config")
     if not config or any(_functions(body)) or _NEWER_MODEL.search(facts.model):
         return None
-    return _failure("Function calling config is set without function_declarations.")
+    return google_failure("Function calling config is set without function_declarations.")
 
 
 def _check_generation(body: JsonObject, _facts: Facts) -> Failure | None:
@@ -222,12 +224,12 @@ def _check_generation(body: JsonObject, _facts: Facts) -> Failure | None:
     config = _field(body, "generationConfig", "generation_config") or {}
     thinking = _field(config, "thinkingConfig", "thinking_config") or {}
     if len(_field(config, "stopSequences", "stop_sequences") or ()) > _MOST_STOPS:
-        return _failure(f"The number of stop sequences must not exceed {_MOST_STOPS}.")
+        return google_failure(f"The number of stop sequences must not exceed {_MOST_STOPS}.")
     if config.get("logprobs") and not _field(config, "responseLogprobs", "response_logprobs"):
-        return _failure("logprobs is only allowed when response_logprobs is true.")
+        return google_failure("logprobs is only allowed when response_logprobs is true.")
     amounts = (_field(thinking, "thinkingBudget", "thinking_budget"), _field(thinking, "thinkingLevel", "thinking_level"))
     if None not in amounts:
-        return _failure("You can only set one of thinking_budget and thinking_level.")
+        return google_failure("You can only set one of thinking_budget and thinking_level.")
     return None
 
 

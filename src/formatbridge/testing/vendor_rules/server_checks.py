@@ -13,6 +13,7 @@ from typing import Any
 
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.script import Failure
+from formatbridge.testing.vendor_rules.generate_content import google_failure
 from formatbridge.testing.vendor_rules.openai import openai_failure
 from formatbridge.testing.vendor_rules.rule import Facts, Rule, objects
 
@@ -58,7 +59,7 @@ def zhipu_error(param: str, message: str) -> Failure:
 
 def google_error(_param: str, message: str) -> Failure:
     """Return an error in the format of Google's servers."""
-    return Failure(400, message, body={"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}})
+    return google_failure(message)
 
 
 # Rules. ``words``: the error of the server.
