@@ -20,7 +20,7 @@ _ARGUMENT = frozenset({"jsonPath", "willContinue", "nullValue", *_VALUES})
 _CALL = frozenset({"id", "name", "args", "partialArgs", "willContinue"})
 
 
-class PartialCall:
+class _PartialCall:
     """A function call in pieces: each piece names a JSON path, and the strings for one path are concatenated.
 
     ``is_truncated``: the stream ended before the call.
@@ -82,10 +82,10 @@ class PartialCalls:
     """
 
     def __init__(self) -> None:
-        self._begun: deque[PartialCall] = deque()  # in order; an ended call stays until those before it have ended
-        self._open: dict[str, PartialCall] = {}  # open calls by id
-        self._unnamed: PartialCall | None = None  # the open call without an id, if no other began after it
-        self._latest: PartialCall | None = None
+        self._begun: deque[_PartialCall] = deque()  # in order; an ended call stays until those before it have ended
+        self._open: dict[str, _PartialCall] = {}  # open calls by id
+        self._unnamed: _PartialCall | None = None  # the open call without an id, if no other began after it
+        self._latest: _PartialCall | None = None
 
     def __bool__(self) -> bool:
         return bool(self._begun)
@@ -119,7 +119,7 @@ class PartialCalls:
         """Return the pending calls by pointer from their candidate; ``first``: the place of the next part."""
         return {f"content/parts/{index}": call.pending_part() for index, call in enumerate(self._begun, first)}
 
-    def _open_of(self, raw: JsonObject) -> PartialCall | None:
+    def _open_of(self, raw: JsonObject) -> _PartialCall | None:
         """Return the open call that a piece continues; the id may come after the name."""
         if raw.get("id"):
             return self._open.get(raw["id"]) or (None if raw.get("name") else self._unnamed)
@@ -129,12 +129,12 @@ class PartialCalls:
             return self._latest
         return next((call for call in reversed(self._begun) if not call.is_ended), None)
 
-    def _begin(self, part: JsonObject) -> PartialCall:
+    def _begin(self, part: JsonObject) -> _PartialCall:
         """Begin a call. An open one without an id ends, because no later piece can name it."""
         if self._unnamed is not None:
             self._unnamed.is_ended = True
             self._unnamed = None
-        self._begun.append(PartialCall(part))
+        self._begun.append(_PartialCall(part))
         return self._begun[-1]
 
     def _ended(self) -> list[JsonObject]:

@@ -319,7 +319,7 @@ def _decode_status(body: JsonObject, detail: JsonObject, status: int | None) -> 
     code, name = detail.get("code"), detail.get("status")
     status = status if status is not None else code if isinstance(code, int) else None
     details = detail.get("details") or []
-    kind = classify(status, code=reason_in(details) or code, word=name.upper() if isinstance(name, str) else None)
+    kind = classify(status, code=_reason_in(details) or code, word=name.upper() if isinstance(name, str) else None)
     return ir.Error(
         kind=kind,
         message=_text(detail.get("message")),
@@ -328,7 +328,7 @@ def _decode_status(body: JsonObject, detail: JsonObject, status: int | None) -> 
         code=code if isinstance(code, str) else None,
         type=name if isinstance(name, str) else None,
         param=detail.get("param"),
-        retry_after=retry_delay(details),
+        retry_after=_retry_delay(details),
         extra=merge_extra(
             _outer(body, "error"),
             read_extra(detail, _STATUS, "error/"),
@@ -344,13 +344,13 @@ def _text(message: object) -> str:
     return message if isinstance(message, str) else dumps(message).decode() if message else ""
 
 
-def reason_in(details: object) -> str | None:
+def _reason_in(details: object) -> str | None:
     """Return the code in the details of an error, such as ``API_KEY_INVALID``, else None."""
     reasons = (item.get("reason") for item in _objects(details))
     return next((reason for reason in reasons if isinstance(reason, str) and reason), None)
 
 
-def retry_delay(details: object) -> float | None:
+def _retry_delay(details: object) -> float | None:
     """Return the retry delay in the details of an error, such as ``17s`` or ``0.5s``, in seconds, else None."""
     texts = (item.get("retryDelay") for item in _objects(details))
     matches = (_DURATION.fullmatch(text) for text in texts if isinstance(text, str))

@@ -33,11 +33,11 @@ def with_json_instruction(messages: list[ir.Message], format: ir.OutputFormat | 
 def note_json_instruction(messages: list[JsonObject], pointer: str, losses: Ledger) -> None:
     """Note the added instruction in encoded messages, which are at ``pointer`` in the body. No other message mentions JSON."""
     for index, message in enumerate(messages):
-        if is_json_instruction(message):
+        if _is_json_instruction(message):
             losses.added(f"{pointer}/{index}", message, MENTIONS_JSON)
 
 
-def is_json_instruction(message: JsonObject) -> bool:
+def _is_json_instruction(message: JsonObject) -> bool:
     """Return whether an encoded message is the instruction."""
     content = message.get("content")
     return content == INSTRUCTION or (isinstance(content, list) and len(content) == 1 and content[0].get("text") == INSTRUCTION)

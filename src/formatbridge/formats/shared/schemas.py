@@ -46,7 +46,7 @@ def has_root_union(schema: JsonObject) -> bool:
     return any(name in schema for name in UNIONS)
 
 
-def allows_strict(schema: JsonObject) -> bool:
+def _allows_strict(schema: JsonObject) -> bool:
     """Return whether OpenAI's servers accept a schema with ``strict``.
 
     "'required' is required to be supplied and to be an array including every key in properties" (BerriAI/litellm#38211), and
@@ -81,11 +81,11 @@ def encode_strict(node: ir.FunctionTool | ir.OutputFormat, holder: JsonObject, k
     """
     schema = holder.get(key)
     holder["strict"] = node.strict
-    if not node.strict or schema is None or allows_strict(schema):
+    if not node.strict or schema is None or _allows_strict(schema):
         return
     closed_objects: list[JsonObject] = []
     closed = _close_objects(schema, closed_objects)
-    if allows_strict(closed):
+    if _allows_strict(closed):
         holder[key] = closed
         for each in closed_objects:
             losses.added_in(each, "additionalProperties", False, CLOSED)

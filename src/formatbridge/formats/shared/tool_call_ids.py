@@ -13,7 +13,7 @@ from formatbridge.ir import events
 from formatbridge.report.ledger import Ledger
 
 
-class CallIds:
+class _CallIds:
     """Returns unique ids for the calls of one choice: of several equal ids the later ones get a number.
 
     ``reserved``: the ids of the whole choice, which stay with their calls; empty in a stream, where later ids are unknown.
@@ -44,11 +44,11 @@ def with_unique_call_ids(response: ir.Response, target: ir.FormatName, losses: L
 
 
 def _with_unique_ids(choice: ir.Choice, losses: Ledger) -> ir.Choice:
-    ids = CallIds(part.id for part in choice.parts if isinstance(part, ir.ToolCall))
+    ids = _CallIds(part.id for part in choice.parts if isinstance(part, ir.ToolCall))
     return replace(choice, parts=[_with_id(part, ids, losses) if isinstance(part, ir.ToolCall) else part for part in choice.parts])
 
 
-def _with_id(call: ir.ToolCall, ids: CallIds, losses: Ledger) -> ir.ToolCall:
+def _with_id(call: ir.ToolCall, ids: _CallIds, losses: Ledger) -> ir.ToolCall:
     unique_id = ids.next_id(call.id)
     if unique_id == call.id:
         return call
@@ -62,7 +62,7 @@ class UniqueCallIds:
     """
 
     def __init__(self) -> None:
-        self._ids: dict[int, CallIds] = {}
+        self._ids: dict[int, _CallIds] = {}
         self._used: dict[tuple[int, int], str] = {}
 
     def feed(self, event: events.PartStart | events.PartEnd) -> events.PartStart | events.PartEnd:
@@ -73,7 +73,7 @@ class UniqueCallIds:
         place = event.choice, event.index
         if type(event) is events.PartStart:
             if event.choice not in self._ids:
-                self._ids[event.choice] = CallIds()
+                self._ids[event.choice] = _CallIds()
             self._used[place] = self._ids[event.choice].next_id(part.id)
         if part.id == self._used.get(place, part.id):
             return event
