@@ -268,12 +268,9 @@ def _adapt_parts(message: ir.Message, rules: DialectRules, losses: Ledger) -> ir
     return message if is_same_list(parts, message.parts) else replace(message, parts=parts)
 
 
-def _adapt_part(part: ir.Part, rules: DialectRules, losses: Ledger, *, severity: Severity = "impossible") -> ir.Part | None:
-    """Return a part as the server accepts it; None if it does not. ``severity``: that of the loss of media.
-
-    Media in a tool result are a lesser loss: the conversation goes on, and one image in it must not reject every later turn of an agent.
-    """
-    adapted = _adapt_kind(part, rules, losses, severity)
+def _adapt_part(part: ir.Part, rules: DialectRules, losses: Ledger) -> ir.Part | None:
+    """Return a part as the server accepts it; None if it does not."""
+    adapted = _adapt_kind(part, rules, losses)
     if adapted is None:
         return None
     if rules.call_id_length is not None and isinstance(adapted, ir.ToolCall | ir.ToolResult):
@@ -294,7 +291,7 @@ def _adapt_part(part: ir.Part, rules: DialectRules, losses: Ledger, *, severity:
 
 
 def _adapt_result(result: ir.ToolResult, rules: DialectRules, losses: Ledger) -> ir.ToolResult:
-    adapted = [_adapt_part(part, rules, losses, severity="lossy") for part in result.content]
+    adapted = [_adapt_part(part, rules, losses) for part in result.content]
     content = [part for part in adapted if part is not None]
     if not is_same_list(content, result.content):
         result = replace(result, content=content)
@@ -311,7 +308,7 @@ def _without_key(value: JsonValue, key: str) -> JsonValue:
     return [_without_key(item, key) for item in value] if isinstance(value, list) else value
 
 
-def _adapt_kind(part: ir.Part, rules: DialectRules, losses: Ledger, severity: Severity) -> ir.Part | None:
+def _adapt_kind(part: ir.Part, rules: DialectRules, losses: Ledger) -> ir.Part | None:
     """Return a part of a kind that the server reads: the part, or a text in its place; None if it has none."""
     match part:
         case ir.Reasoning() if part.text and rules.reasoning_history == "none":
@@ -329,7 +326,7 @@ def _adapt_kind(part: ir.Part, rules: DialectRules, losses: Ledger, severity: Se
         case ir.Opaque():
             return _adapt_opaque(part, rules, losses)
         case ir.Media():
-            return _adapt_media(part, rules, losses, severity)
+            return _adapt_media(part, rules, losses)
         case _:
             return part
     if not is_read:
@@ -358,8 +355,8 @@ def _adapt_opaque(part: ir.Opaque, rules: DialectRules, losses: Ledger) -> ir.Pa
     return None
 
 
-def _adapt_media(part: ir.Media, rules: DialectRules, losses: Ledger, severity: Severity) -> ir.Part | None:
-    """Return media that the server reads, or the text of a document; None for other media. ``severity``: that of their loss."""
+def _adapt_media(part: ir.Media, rules: DialectRules, losses: Ledger) -> ir.Part | None:
+    """Return media that the server reads, or the text of a document; None for other media."""
     if _is_read(part, rules):
         if part.detail in (None, "auto") or rules.reads_image_detail:
             return part
@@ -368,7 +365,7 @@ def _adapt_media(part: ir.Media, rules: DialectRules, losses: Ledger, severity: 
     text = known_text(part)
     if text is not None:
         return _as_text(part, text, losses)
-    losses.dropped(part, code=_UNSUPPORTED, severity=severity)
+    losses.dropped(part, code=_UNSUPPORTED, severity="impossible")
     return None
 
 
