@@ -21,7 +21,7 @@ ReasoningControl = Literal[
 - ``thinking_and_effort``: ``thinking`` with a type, and ``reasoning_effort`` next to it.
 - ``thinking_or_effort``: ``reasoning_effort``, or ``thinking`` with ``budget_tokens``. ``thinking_type_or_effort``: without a budget.
 - ``thinking_adaptive``: ``thinking`` with the type ``adaptive`` or ``disabled``.
-- ``enable_thinking``: this flag, and ``thinking_budget``.
+- ``enable_thinking``: this flag, with ``thinking_budget`` or ``reasoning_effort`` next to it.
 - ``enable_thinking_kwarg``: a flag in ``chat_template_kwargs``. ``kwarg_or_effort``: this flag, or ``reasoning_effort``.
 - ``none``: the server has no such setting.
 """

@@ -80,8 +80,16 @@ class Control:
     """Whether an effort has the mode next to it."""
     is_exclusive: bool = False
     """Whether the server rejects an effort together with the mode or a budget."""
+    may_ignore_effort: bool = False
+    """Whether models of the server that have a budget ignore an effort. They get a budget in its place."""
     is_object: bool = False
     """Whether all settings are members of one object, which has one of effort, budget and mode."""
+
+    @property
+    def units(self) -> frozenset[str]:
+        """In which units a request sets the amount of reasoning of a model with a budget: ``effort``, ``budget`` or both."""
+        effort = {"effort"} if self.effort and not self.may_ignore_effort else set()
+        return frozenset(effort | ({"budget"} if self.budget else set()))
 
     @property
     def amounts(self) -> frozenset[str]:
@@ -105,7 +113,9 @@ _CONTROLS: Mapping[ReasoningControl, Control] = {
     "thinking_or_effort": Control(effort=_EFFORT, mode=_TYPE, budget="thinking/budget_tokens", is_exclusive=True),
     "thinking_type_or_effort": Control(effort=_EFFORT, mode=_TYPE, is_exclusive=True),
     "thinking_adaptive": Control(mode=_TYPE, on="adaptive"),
-    "enable_thinking": Control(mode="enable_thinking", budget="thinking_budget"),
+    "enable_thinking": Control(
+        effort=_EFFORT, mode="enable_thinking", budget="thinking_budget", requires_mode=True, may_ignore_effort=True
+    ),
     "enable_thinking_kwarg": Control(mode=_FLAG_OF_TEMPLATE, aliases=_OTHER_FLAGS),
     "kwarg_or_effort": Control(effort=_EFFORT, mode=_FLAG_OF_TEMPLATE, aliases=_OTHER_FLAGS),
     "none": Control(),
@@ -264,10 +274,13 @@ def _reads_settings_of(body: JsonObject, encoded: JsonObject, rules: DialectRule
         return False
     if any(written.get(key, value) != value for key, value in present.items()) or not present.keys() <= _read_by(rules):
         return False
+    control = control_of(rules)
+    if control.effort in present and control.budget in present:  # each server with both reads one of them
+        return False
     if _EFFORT not in present:
         return True
     is_known = rules.efforts is None or present[_EFFORT] in rules.efforts
-    return is_known and not (control_of(rules).is_exclusive and len(present) > 1)
+    return is_known and not (control.is_exclusive and len(present) > 1)
 
 
 def _read_by(rules: DialectRules | None) -> frozenset[str]:

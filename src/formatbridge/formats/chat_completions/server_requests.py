@@ -381,8 +381,7 @@ class _ServerRequests(ServerRequests):
         return with_settings_of_server(body, encoded, rules, is_invalid)
 
     def reasoning_amounts(self, rules: DialectRules) -> frozenset[str]:
-        control = control_of(rules)
-        return frozenset(name for name in ("effort", "budget") if getattr(control, name))
+        return control_of(rules).units
 
     def with_server_fields(self, body: JsonObject, encoded: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
         body = _Messages(rules, losses).adapted(body)

@@ -448,6 +448,7 @@ HOSTED: Mapping[str, DialectRules] = {
         forced_call_excludes_reasoning=True,
         format_excludes_reasoning=True,
         reasoning_control="enable_thinking",
+        efforts=frozenset({"minimal", "low", "medium", "high", "xhigh", "max"}),
         media=IMAGES_AND_VIDEOS | {"audio_url", "audio_data"},
         audio_as_url=True,
         accepts_refusals=False,
@@ -469,7 +470,9 @@ HOSTED: Mapping[str, DialectRules] = {
             "docs.qwencloud.com/api-reference/chat/openai-chat, tool_choice": "accepts_allowed_tools",
             "QwenLM/qwen-code#7659, cloudwego/eino#994": "forced_call_excludes_reasoning",
             "alibabacloud.com/help/en/model-studio/error-code; presenton/presenton#184": "format_excludes_reasoning",
-            "help.aliyun.com/en/model-studio/deep-thinking": "reasoning_control",
+            "help.aliyun.com/en/model-studio/deep-thinking; QwenLM/qwen-code#8525": "reasoning_control",
+            "alibabacloud.com/help/en/model-studio/qwen-api-via-openai-chat-completions, reasoning_effort; earendil-works/pi#6951; "
+            "QwenLM/qwen-code#8472": "efforts",
             "QwenLM/qwen-code#1888": "media accepts_refusals",
             "QwenLM/Qwen2.5-Omni#28": "media.audio_url",
             "AAswordman/Operit#601, pydantic/pydantic-ai#3596": "audio_as_url media.audio_data",

@@ -412,6 +412,8 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.tool_choices("pydantic/pydantic-ai#1265", "auto", "none"),
             checks.part_types("QwenLM/qwen-code#1888", "text", "image_url", "video_url", "video", "input_audio"),
             Rule("audio", "audio whose data are base64, without a URL", "AAswordman/Operit#601", checks.check_audio_urls),
+            checks.not_both("QwenLM/qwen-code#8525, lobehub/lobehub#17863", "thinking_budget", "reasoning_effort"),
+            checks.known_efforts("earendil-works/pi#6951", "minimal", "low", "medium", "high", "xhigh", "max"),
             checks.reasoning_off(
                 "QwenLM/qwen-code#7659, cloudwego/eino#994",
                 "enable_thinking",
