@@ -123,6 +123,9 @@ class DialectRules:
     """The field of a final assistant message with which the server continues it."""
     requires_prefill_field: bool = False
     """Whether the server rejects a final assistant message without ``prefill_field``."""
+    has_continue_final_message: bool = False
+    """Whether a request has ``continue_final_message``, next to no generation prompt, with which the server continues a final assistant
+    message."""
     format_excludes_reasoning: bool = False
     """Whether the server, whose models reason by default, rejects an output format with it. Such a request turns reasoning off."""
     prefill_excludes_reasoning: bool = False

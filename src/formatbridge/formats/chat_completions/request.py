@@ -27,6 +27,7 @@ from formatbridge.formats.chat_completions.tools import (
 )
 from formatbridge.formats.shared.json_mode import note_json_instruction, with_json_instruction
 from formatbridge.formats.shared.settings import (
+    continues_answers,
     continues_each_answer,
     decode_flat_settings,
     forced_call_excludes_reasoning,
@@ -93,8 +94,7 @@ def _encode_conversation(request: ir.Request, losses: Ledger, options: Options) 
     if messages is not in_order:
         note_json_instruction(encoded, "/messages", losses)
     # Only Anthropic documents that a final assistant message is continued (official SDK of Anthropic, ``messages``: prefill).
-    rules = losses.dialect
-    if request.continues_last_turn and not continues_each_answer(rules) and (rules is None or rules.prefill_field is None):
+    if request.continues_last_turn and not continues_answers(losses.dialect):
         note_prefill(request, losses)
     if not encoded:
         note_no_turns(request, losses)

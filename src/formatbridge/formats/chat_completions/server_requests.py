@@ -191,6 +191,19 @@ def _with_prefill_field(
     return [*messages[:-1], last | {field: losses.added(f"/messages/{len(messages) - 1}/{field}", True, why)}]
 
 
+def _with_continuation(body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
+    """Return a request whose final assistant message the server continues, unless it ends with tool calls."""
+    last = body["messages"][-1] if body["messages"] else {}
+    if not request.continues_last_turn or last.get("role") != "assistant" or last.get("tool_calls"):
+        return body
+    why = f"{rules.server} reads it to continue a final assistant message"
+    return body | {name: losses.added(f"/{name}", value, why) for name, value in _CONTINUATION.items()}
+
+
+_CONTINUATION = {"continue_final_message": True, "add_generation_prompt": False}
+"""The fields with which vLLM continues a final assistant message. It rejects both as true, which the second is by default."""
+
+
 def _with_missing_messages(body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
     """Return a body with an assistant message wherever the server requires one between a tool result and a message of the user."""
     complete: list[JsonObject] = []
@@ -373,6 +386,8 @@ class _ServerRequests(ServerRequests):
                 body = body | {"messages": _without_empty_answers(body["messages"], losses)}
         if rules.prefill_field is not None and body["messages"]:
             body = body | {"messages": _with_prefill_field(body["messages"], rules.prefill_field, request, rules, losses)}
+        if rules.has_continue_final_message:
+            body = _with_continuation(body, request, rules, losses)
         return body | {"messages": _joined_turns(body["messages"], losses)} if rules.requires_alternating_turns else body
 
     def with_reasoning_settings(

@@ -212,6 +212,13 @@ def continues_each_answer(rules: DialectRules | None) -> bool:
     return rules is not None and rules.prefill_excludes_reasoning and rules.prefill_field is None
 
 
+def continues_answers(rules: DialectRules | None) -> bool:
+    """Return whether a server continues a final answer, by itself or with a field."""
+    return rules is not None and (
+        rules.prefill_field is not None or rules.has_continue_final_message or continues_each_answer(rules)
+    )
+
+
 def add_reasoning_off(fields: JsonObject, losses: Ledger, what: str = "a forced tool call") -> JsonObject:
     """Return fields that turn reasoning off, and note that they are added. ``what``: what the server rejects with reasoning."""
     assert losses.dialect is not None

@@ -89,6 +89,17 @@ def no_final_answer(source: str, message: str) -> Rule:
     return Rule("final_answer", "a last message of the model", source, check)
 
 
+def no_prompt_after_continuation(source: str) -> Rule:
+    """Return a rule for servers that continue a final message only without a generation prompt, which is the default."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        message = "Cannot set both `continue_final_message` and `add_generation_prompt` to True."
+        is_refused = body.get("continue_final_message") and body.get("add_generation_prompt", True)
+        return openai_failure(400, message, param="continue_final_message") if is_refused else None
+
+    return Rule("generation_prompt", "`continue_final_message` without `add_generation_prompt: false`", source, check)
+
+
 def while_reasoning(rule: Rule) -> Rule:
     """Return a rule that applies only to models that reason."""
     return replace(rule, check=lambda body, facts: rule.check(body, facts) if facts.can_reason else None)

@@ -470,6 +470,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
         _CHAT: (
             checks.common_roles("vllm-project/vllm#42407"),
             checks.in_range("EvolvingLMMs-Lab/lmms-eval#1265", "top_p", 1e-9, 1),
+            combinations.no_prompt_after_continuation("vllm-project/vllm, check_generation_prompt"),
             checks.no_fields("vllm-project/vllm, ChatCompletionRequest", "web_search_options"),
             checks.functions_only("vllm-project/vllm, ChatCompletionRequest"),
             checks.part_types(
