@@ -25,6 +25,8 @@ ReasoningControl = Literal[
 - ``enable_thinking_kwarg``: a flag in ``chat_template_kwargs``. ``kwarg_or_effort``: this flag, or ``reasoning_effort``.
 - ``none``: the server has no such setting.
 """
+HidingField = Literal["include_reasoning", "reasoning_format"]
+"""A field of chat_completions with which a request hides the reasoning in the answer: by ``false``, or by ``hidden``."""
 ReasoningHistory = Literal["reasoning_content", "reasoning", "required", "thinking_part", "none"]
 """How an assistant message of chat_completions repeats its reasoning: in one of these fields, in a part of its content, or not at all.
 
@@ -202,6 +204,8 @@ class DialectRules:
     """The field with the cache mark of a part; None: as the format."""
     reasoning_control: ReasoningControl | None = None
     """How a request sets the amount of reasoning; None: as the format."""
+    hiding_field: HidingField | None = None
+    """The field with which a request hides the reasoning in the answer; None: as ``reasoning_control``, or none."""
     efforts: frozenset[str] | None = None
     """The efforts that the server accepts; another one becomes the nearest; None: as the format. ``default``: that of the model."""
     replaced_efforts: Mapping[str, str] = field(default_factory=dict)

@@ -13,8 +13,8 @@ from formatbridge.formats.chat_completions.content import is_audio
 from formatbridge.formats.chat_completions.holds import drop_unheld, drop_unheld_in_answer
 from formatbridge.formats.chat_completions.reasoning_control import (
     CONFIG_OBJECTS,
-    control_of,
     encode_reasoning_control,
+    hiding_setting,
     read_settings,
 )
 from formatbridge.formats.chat_completions.signatures import GOOGLE, encode_answer_signature, has_message_signature
@@ -336,6 +336,6 @@ def decode_reasoning_config(body: JsonObject) -> tuple[ir.ReasoningConfig | None
 def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
     """Encode the reasoning settings of a request as ``reasoning_effort``, or in the fields that the server reads instead."""
     # OpenAI's server never returns reasoning, so hiding it is no loss there.
-    if config.visibility == "hide" and losses.dialect is not None and not control_of(losses.dialect).visibility:
+    if config.visibility == "hide" and losses.dialect is not None and not hiding_setting(losses.dialect):
         losses.dropped(config, "visibility", severity="info")
     return encode_reasoning_control(config, losses)

@@ -162,13 +162,27 @@ def control_of(rules: DialectRules | None) -> Control:
     return _CONTROLS[(rules and rules.reasoning_control) or "reasoning_effort"]
 
 
+def hiding_setting(rules: DialectRules | None) -> str:
+    """Return the setting with which a request for a server hides the reasoning; an empty text if it has none."""
+    return (rules and rules.hiding_field) or control_of(rules).visibility
+
+
 def encode_reasoning_control(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
     """Encode the reasoning settings of a request in the fields that a server reads."""
     control = control_of(losses.dialect)
     if control.is_object:
         return _encode_object(config, control, losses)
-    # A budget becomes the nearest effort where the server has an effort only (OpenAI's SDK, ``ReasoningEffort``).
     drop_unheld(config, losses)
+    hiding = hiding_setting(losses.dialect)
+    if hiding:
+        _note_shown(config, losses)
+    is_hidden = hiding and config.visibility == "hide" and not is_reasoning_off(config)
+    return _encode_amount(config, control, losses) | (_fields({hiding: _word(hiding, "hide")}) if is_hidden else {})
+
+
+def _encode_amount(config: ir.ReasoningConfig, control: Control, losses: Ledger) -> JsonObject:
+    """Encode how much the model reasons, for a server whose settings are not members of one object."""
+    # A budget becomes the nearest effort where the server has an effort only (OpenAI's SDK, ``ReasoningEffort``).
     has_effort = config.effort not in (None, "none") and config.mode in (None, "on", "adaptive")
     if control.effort and (has_effort or not control.mode):
         effort = encode_effort(config, losses)
@@ -222,9 +236,7 @@ def _fields(values: Mapping[str, Any]) -> JsonObject:
 
 def _encode_object(config: ir.ReasoningConfig, control: Control, losses: Ledger) -> JsonObject:
     """Encode the settings as an object that has either an effort or a budget."""
-    # The reasoning is in the answer unless ``exclude`` is set (openrouter.ai/docs/use-cases/reasoning-tokens).
-    if config.visibility in ("concise", "detailed"):
-        losses.changed(config, "visibility", True, severity="info")
+    _note_shown(config, losses)
     losses.extras(config)
     hidden = {control.visibility: True} if config.visibility == "hide" else {}
     if config.mode in ("off", "between_tools") or config.effort is not None:
@@ -233,6 +245,13 @@ def _encode_object(config: ir.ReasoningConfig, control: Control, losses: Ledger)
     if config.budget is not None:
         return _fields({control.budget: config.budget} | hidden)
     return _fields(({control.mode: True} if config.mode is not None else {}) | hidden)
+
+
+def _note_shown(config: ir.ReasoningConfig, losses: Ledger) -> None:
+    """Note a summary of some length, for a server that returns the reasoning unless a request hides it."""
+    # The reasoning is in the answer unless ``exclude`` is set (openrouter.ai/docs/use-cases/reasoning-tokens).
+    if config.visibility in ("concise", "detailed"):
+        losses.changed(config, "visibility", True, severity="info")
 
 
 def _is_reasoning_on(config: ir.ReasoningConfig, budget: int | None, losses: Ledger) -> bool | None:
@@ -256,6 +275,7 @@ def with_settings_of_server(body: JsonObject, encoded: JsonObject, rules: Dialec
 
     The settings of the body stay if the server reads each of them with this value, unless ``is_invalid``.
     """
+    body = _with_hiding_setting(body, encoded, rules)
     if not is_invalid and (rules is None or _reads_settings_of(body, encoded, rules)):
         return body
     objects = {pointer.partition("/")[0] for pointer in _read_by(rules)}
@@ -264,6 +284,24 @@ def with_settings_of_server(body: JsonObject, encoded: JsonObject, rules: Dialec
         if name in CONFIG_FIELDS:
             others = body.get(name)
             body = body | {name: others | encoded[name] if isinstance(others, dict) else encoded[name]}
+    return body
+
+
+def _with_hiding_setting(body: JsonObject, encoded: JsonObject, rules: DialectRules | None) -> JsonObject:
+    """Return a request that hides the reasoning in the field of the server, in place of the fields for it that the server does not read.
+
+    Without such a field, members of objects are left out here, and fields with the others that the server does not read.
+    """
+    hiding = hiding_setting(rules)
+    is_missing = hiding != "" and hiding not in body
+    for pointer, value, field, meaning in [*read_settings(body)]:
+        name, _, member = pointer.partition("/")
+        is_unread = rules is not None and pointer != hiding and (member or (is_missing and name in rules.unread))
+        # The other value of a flag shows the reasoning, as every server does by default.
+        if field == "visibility" and is_unread and (meaning == "hide" or isinstance(value, bool)):
+            others = {key: value for key, value in body[name].items() if key != member} if member else {}
+            kept = {key: value for key, value in body.items() if key != name}
+            body = kept | ({name: others} if others else {}) | {key: encoded[key] for key in encoded.keys() & {hiding}}
     return body
 
 

@@ -67,7 +67,8 @@ HOSTED: Mapping[str, DialectRules] = {
         server="Cerebras",
         cache_marks="none",
         rejects=frozenset({
-            "reasoning", "enable_thinking", "chat_template_kwargs", "web_search_options", "store", "verbosity", "metadata",
+            "reasoning", "enable_thinking", "chat_template_kwargs", "include_reasoning", "web_search_options", "store", "verbosity",
+            "metadata",
         }) | (OF_OPENAI - {"prediction"}),
         ignores=frozenset({"logit_bias"}),
         tiers=frozenset({"auto", "default", "flex", "priority"}),
@@ -75,6 +76,7 @@ HOSTED: Mapping[str, DialectRules] = {
         accepts_legacy_functions=False,
         has_custom_tools=False,
         server_tools=frozenset(),
+        hiding_field="reasoning_format",
         efforts=frozenset({"none", "low", "medium", "high"}),
         reasoning_history="reasoning",
         rejects_in_messages=_REJECTED_IN_ANSWERS | {"assistant.function_call"},
@@ -86,7 +88,7 @@ HOSTED: Mapping[str, DialectRules] = {
         sources=sources_of_fields({
             "github.com/Cerebras/cerebras-cloud-sdk-python, types/chat/completion_create_params.py": (
                 "accepts_legacy_functions rejects.metadata rejects.audio accepts_allowed_tools "
-                "accepts_refusals media rejects "
+                "accepts_refusals media rejects hiding_field "
                 "rejects.verbosity rejects.web_search_options has_custom_tools server_tools efforts"
             ),
             WHY_NO_CACHE_MARKS: "cache_marks",
@@ -157,7 +159,7 @@ HOSTED: Mapping[str, DialectRules] = {
         reasoning_history="reasoning_content",
         efforts=frozenset({"none", "low", "medium", "high", "xhigh", "max"}),
         media=IMAGES_AND_VIDEOS,
-        ignores=WEB_SEARCH | OF_OPENAI | {"store", "verbosity"},
+        ignores=WEB_SEARCH | OF_OPENAI | {"include_reasoning", "reasoning_format", "store", "verbosity"},
         accepts_allowed_tools=False,
         accepts_refusals=False,
         tiers=frozenset({"auto", "default", "flex", "priority"}),
@@ -185,6 +187,7 @@ HOSTED: Mapping[str, DialectRules] = {
         search_tool="browser_search",
         most_tools=128,
         most_stops=4,
+        hiding_field="include_reasoning",
         efforts=frozenset({"none", "default", "low", "medium", "high"}),
         reasoning_history="reasoning",
         accepts_allowed_tools=False,
@@ -195,7 +198,8 @@ HOSTED: Mapping[str, DialectRules] = {
         tiers=frozenset({"auto", "on_demand", "flex", "performance"}),
         sources=sources_of_fields({
             "github.com/groq/groq-python src/groq/types/chat/completion_create_params.py": (
-                "rejects.audio accepts_allowed_tools accepts_refusals media tiers efforts ignores has_custom_tools most_tools most_stops"
+                "rejects.audio accepts_allowed_tools accepts_refusals media tiers efforts ignores has_custom_tools most_tools most_stops "
+                "hiding_field"
             ),
             "console.groq.com/docs/browser-search, console.groq.com/docs/tool-use/built-in-tools": "server_tools search_tool",
             WHY_NO_CACHE_MARKS: "cache_marks",

@@ -31,6 +31,8 @@ _CACHED_ALSO = frozenset({"FunctionTool.cache", "CustomTool.cache", "ToolResult.
 """Nodes whose cache marks servers read that accept ``cache_control``, besides those of parts."""
 _DOMAINS_ALSO = frozenset({"HostedTool.allowed_domains", "HostedTool.blocked_domains"})
 """Fields of web searches that servers with ``domain_filter`` read."""
+_VISIBILITY_ALSO = frozenset({"ReasoningConfig.visibility"})
+"""A field of settings of reasoning that servers with ``hiding_field`` read."""
 _LOGPROBS = frozenset({"logprobs", "top_logprobs"})
 _FAST = frozenset({"fast", "ultrafast"})
 """Tiers that are the field ``speed`` of Messages."""
@@ -46,10 +48,7 @@ def adapt_to_server(request: ir.Request, spec: FormatSpec, losses: Ledger) -> ir
     assert rules is not None
     # Encoders read the rules from the ledger, because most of them have no other use for the server.
     losses.dialect = rules
-    if rules.cache_marks == "cache_control":
-        losses.also_holds = _CACHED_ALSO
-    if rules.domain_filter is not None:
-        losses.also_holds |= _DOMAINS_ALSO
+    losses.also_holds = _fields_of_server(rules)
     request = _adapt_settings(request, spec, rules, losses)
     if rules.unread:
         request = _without_unread_objects(request, rules, losses)
@@ -69,6 +68,13 @@ def adapt_to_server(request: ir.Request, spec: FormatSpec, losses: Ledger) -> ir
     if rules.streamed_tools_exclude_logprobs and request.stream and (request.tools or adds_tools(request)):
         request = _without_settings(request, _LOGPROBS if request.settings.get("logprobs") else set(), _COMBINATION, losses)
     return _with_tools_or_format(request, losses) if rules.format_excludes_tools else request
+
+
+def _fields_of_server(rules: DialectRules) -> frozenset[str]:
+    """Return the canonical fields that the server reads although its format does not have them."""
+    marks = _CACHED_ALSO if rules.cache_marks == "cache_control" else frozenset()
+    domains = _DOMAINS_ALSO if rules.domain_filter is not None else frozenset()
+    return marks | domains | (_VISIBILITY_ALSO if rules.hiding_field is not None else frozenset())
 
 
 def code_of_field(field: str, rules: DialectRules) -> str:

@@ -296,7 +296,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.no_fields(
                 _CEREBRAS, "audio", "modalities", "moderation", "metadata", "safety_identifier", words=checks.cerebras_error
             ),
-            checks.no_fields(_CEREBRAS, "web_search_options", words=checks.cerebras_error),
+            checks.no_fields(_CEREBRAS, "web_search_options", "include_reasoning", words=checks.cerebras_error),
             checks.no_fields(
                 "Gitlawb/openclaude#740", "store", words=checks.cerebras_error, message="property 'body.store' is unsupported"
             ),
