@@ -324,7 +324,7 @@ def _reads_settings_of(body: JsonObject, encoded: JsonObject, rules: DialectRule
 def _read_by(rules: DialectRules | None) -> frozenset[str]:
     """Return the settings for the amount of reasoning that a server reads."""
     # Many servers pass arguments to chat templates without documentation, which the callers of such servers know.
-    is_unknown = rules is not None and rules.reasoning_control is None and "chat_template_kwargs" not in rules.rejects
+    is_unknown = rules is not None and rules.reasoning_control is None and "chat_template_kwargs" not in rules.unread
     return _CONTROLS["kwarg_or_effort"].amounts if is_unknown else control_of(rules).amounts
 
 

@@ -93,7 +93,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         names=MAX_TOKENS,
         ignores=WEB_SEARCH | OF_OPENAI | {
             "tool_choice", "logit_bias", "user", "n", "parallel_tool_calls", "verbosity", "service_tier", "metadata", "store",
-            "prompt_cache_key",
+            "prompt_cache_key", "chat_template_kwargs",
         },
         accepts_developer_role=False,
         has_custom_tools=False,
