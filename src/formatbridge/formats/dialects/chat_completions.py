@@ -111,7 +111,7 @@ HOSTED: Mapping[str, DialectRules] = {
         cache_marks="none",
         names=MAX_TOKENS,
         ignores=WEB_SEARCH | OF_OPENAI | {
-            "logit_bias", "metadata", "n", "prompt_cache_key", "seed", "service_tier", "store", "verbosity",
+            "logit_bias", "metadata", "n", "parallel_tool_calls", "prompt_cache_key", "seed", "service_tier", "store", "verbosity",
         },
         accepts_developer_role=False,
         accepts_legacy_functions=False,
@@ -134,6 +134,7 @@ HOSTED: Mapping[str, DialectRules] = {
             WHY_NO_CACHE_MARKS: "cache_marks",
             _PI_AGENT: "names has_custom_tools server_tools accepts_allowed_tools",
             "api-docs.deepseek.com/api/create-chat-completion; docs.rs/ds-api, raw/request/chat_completion.rs": "ignores",
+            "api-docs.deepseek.com/api/create-chat-completion; deepseek-ai/DeepSeek-V3#883": "ignores.parallel_tool_calls",
             "earendil-works/pi#1048": "accepts_developer_role",
             "deepseek-ai/DeepSeek-V3#1376": "forced_call_excludes_reasoning",
             "gptme/gptme#467, BerriAI/litellm#8090; QuantumNous/new-api#999: prefix is only available when using beta api": (
