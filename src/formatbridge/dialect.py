@@ -121,6 +121,8 @@ class DialectRules:
     """Whether a message of the user may follow a tool result directly; otherwise an assistant message is added between them."""
     accepts_empty_answers: bool = True
     """Whether an assistant message may have neither content nor tool calls; otherwise it is left out."""
+    requires_answer_text: bool = False
+    """Whether the server rejects an assistant message without text and tool calls, also one with reasoning. It gets a space as its text."""
     prefill_field: str | None = None
     """The field of a final assistant message with which the server continues it."""
     requires_prefill_field: bool = False

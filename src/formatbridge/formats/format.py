@@ -166,7 +166,7 @@ class ServerRequests:
         return body
 
     def with_missing_messages(self, body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
-        """Return the request with the messages that the server requires between others. It comes last, because it moves messages."""
+        """Return the request with the messages and texts that the server requires. It comes last, because it moves messages."""
         del rules, losses
         return body
 

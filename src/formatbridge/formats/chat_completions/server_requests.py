@@ -219,6 +219,26 @@ def _with_missing_messages(body: JsonObject, rules: DialectRules, losses: Ledger
     return body if len(complete) == len(body["messages"]) else body | {"messages": complete}
 
 
+def _with_missing_texts(body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
+    """Return a body with a space in each message of the model with neither text nor calls."""
+    messages: list[JsonObject] = []
+    for index, message in enumerate(body["messages"]):
+        content = message.get("content")
+        parts = content if isinstance(content, list) else []
+        is_empty = not content or (parts and all(part.get("text") == "" for part in parts))
+        if is_empty and message.get("role") == "assistant" and not (message.get("tool_calls") or message.get("function_call")):
+            pointer = f"/messages/{index}/content" + ("/0/text" if parts else "")
+            text = losses.added(pointer, _SPACE, f"{rules.server} rejects an empty message of the model")
+            messages.append(message | {"content": [parts[0] | {"text": text}, *parts[1:]] if parts else text})
+        else:
+            messages.append(message)
+    return body | {"messages": messages}
+
+
+_SPACE = " "
+"""The shortest text that Moonshot does not take for an empty one (Toloka/tolokaforge#1288)."""
+
+
 def _without_empty_answers(messages: list[JsonObject], losses: Ledger) -> list[JsonObject]:
     """Leave out the messages of the model with neither content nor tool calls. What they had is in the report."""
     kept: list[JsonObject] = []
@@ -426,6 +446,8 @@ class _ServerRequests(ServerRequests):
         return _without_legacy_functions(body, encoded)
 
     def with_missing_messages(self, body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
+        if rules.requires_answer_text:
+            body = _with_missing_texts(body, rules, losses)
         return body if rules.accepts_user_after_result else _with_missing_messages(body, rules, losses)
 
 

@@ -350,6 +350,15 @@ def check_mistral_content(body: JsonObject, _facts: Facts) -> Failure | None:
     return Failure(400, words, body=error)
 
 
+def check_moonshot_content(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject an assistant message with neither content nor tool calls."""
+    for index, message in enumerate(body["messages"]):
+        if message["role"] == "assistant" and not (message.get("content") or message.get("tool_calls")):
+            words = f"Invalid request: the message at position {index} with role 'assistant' must not be empty"
+            return Failure(400, words, body={"error": {"message": words, "type": "invalid_request_error"}})
+    return None
+
+
 def check_mistral_end(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject a final assistant message that is no prefix. One with tool calls is not checked: no field would make it valid."""
     last = body["messages"][-1] if body["messages"] else {}

@@ -368,6 +368,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             ),
             checks.letter_first("MoonshotAI/kimi-cli#1773"),
             checks.data_only("platform.kimi.ai/docs/api/chat"),
+            Rule("empty_answer", "an empty message of the model", "Toloka/tolokaforge#1284", checks.check_moonshot_content),
             checks.reasoning_required(
                 "continuedev/continue#11600", "thinking is enabled but reasoning_content is missing in assistant tool call message"
             ),
