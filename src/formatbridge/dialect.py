@@ -168,6 +168,9 @@ class DialectRules:
     """The field of chat_completions with the domains of a web search: allowed ones, or blocked ones, each of which begins with a hyphen."""
     most_domains: int | None = None
     """The number of domains that ``domain_filter`` may have; None: any."""
+    filtering_tool: str | None = None
+    """The type of the tool with which the server searches the web in some domains, or a limited number of times. Other searches are
+    ``web_search_options``."""
     accepts_empty_tools: bool = True
     """Whether the list of tools may be empty; otherwise it is left out."""
     tool_modes: frozenset[ToolMode] = _ALL_MODES

@@ -46,21 +46,48 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
                 encoded.append(encode_function(tool, losses))
             case ir.CustomTool():
                 encoded.append(_encode_custom(tool, losses))
+            case ir.HostedTool(family="web_search") if filtering := _encode_filtering_tool(tool, losses):
+                encoded.append(filtering)
             case ir.HostedTool(family="web_search") if search:
                 losses.dropped(tool, code="too_many")
             case ir.HostedTool(family="web_search"):
                 search = {"web_search_options": encode_hosted_tool(tool, losses), **_encode_domains(tool, losses)}
-            case ir.McpServer(allowed_tools=[]):  # none of its tools may be used
-                losses.dropped(tool, code="excluded", severity="info")
-            case ir.HostedTool() | ir.McpServer():
-                losses.dropped(tool, code="server_tool")
-            case ir.Namespace():
-                losses.dropped(tool, severity="impossible")
+            case ir.HostedTool() | ir.McpServer() | ir.Namespace():
+                _note_dropped(tool, losses)
             case _:
                 assert_never(tool)
     if len(encoded) > MOST_TOOLS_OF_OPENAI:
         note_excess(tools, MOST_TOOLS_OF_OPENAI, losses)
     return ({"tools": encoded} if encoded else {}) | search
+
+
+def _note_dropped(tool: ir.HostedTool | ir.McpServer | ir.Namespace, losses: Ledger) -> None:
+    """Note a tool that the format does not have."""
+    if isinstance(tool, ir.McpServer) and tool.allowed_tools == []:  # none of its tools may be used
+        losses.dropped(tool, code="excluded", severity="info")
+    elif isinstance(tool, ir.Namespace):
+        losses.dropped(tool, severity="impossible")
+    else:
+        losses.dropped(tool, code="server_tool")
+
+
+def _encode_filtering_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None:
+    """Encode a web search in some domains, or a limited number of times, as a tool. None: it is another search, or the server has none."""
+    type = losses.dialect.filtering_tool if losses.dialect is not None else None
+    if type is None or not (tool.allowed_domains or tool.blocked_domains or tool.max_uses):
+        return None
+    drop_unheld(tool, losses)
+    if tool.allowed_domains and tool.blocked_domains:
+        losses.dropped(tool, "blocked_domains", "rejected_combination")
+    location = {"type": "approximate", **tool.user_location} if tool.user_location else None
+    parameters = {
+        "allowed_domains": tool.allowed_domains,
+        "excluded_domains": None if tool.allowed_domains else tool.blocked_domains,
+        "max_uses": tool.max_uses,
+        "search_context_size": tool.context_size,
+        "user_location": location,
+    }
+    return {"type": type, "parameters": {name: value for name, value in parameters.items() if value}}
 
 
 def _encode_domains(tool: ir.HostedTool, losses: Ledger) -> JsonObject:

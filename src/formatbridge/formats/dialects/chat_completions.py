@@ -380,6 +380,7 @@ HOSTED: Mapping[str, DialectRules] = {
         server="OpenRouter",
         reads=frozenset({"automatic_cache", "top_k"}),
         has_custom_tools=False,
+        filtering_tool="openrouter:web_search",
         accepts_allowed_tools=False,
         cache_marks="cache_control",
         reasoning_control="reasoning",
@@ -388,6 +389,8 @@ HOSTED: Mapping[str, DialectRules] = {
             "openrouter.ai/docs/api-reference/parameters, Top K": "reads",
             "openrouter.ai/docs/sdks/python/api-reference/components/chatrequest, cache_control": "reads.automatic_cache",
             "openrouter.ai/docs/client-sdks/typescript, ChatFunctionTool": "has_custom_tools",
+            "openrouter.ai/docs/guides/features/server-tools/web-search; "
+            "github.com/OpenRouterTeam/typescript-sdk src/models/websearchservertoolconfig.ts": "filtering_tool",
             "openrouter.ai/docs/client-sdks/typescript, ChatToolChoice": "accepts_allowed_tools",
             "openrouter.ai/docs/client-sdks/typescript/models/anthropiccachecontroldirective": "cache_marks",
             "openrouter.ai/docs/use-cases/reasoning-tokens, Controlling Reasoning Tokens": "reasoning_control",

@@ -30,7 +30,9 @@ _COMBINATION, _OTHER_TOOL = "rejected_combination", "other_tool_of_server"
 _CACHED_ALSO = frozenset({"FunctionTool.cache", "CustomTool.cache", "ToolResult.cache"})
 """Nodes whose cache marks servers read that accept ``cache_control``, besides those of parts."""
 _DOMAINS_ALSO = frozenset({"HostedTool.allowed_domains", "HostedTool.blocked_domains"})
-"""Fields of web searches that servers with ``domain_filter`` read."""
+"""Fields of web searches that servers with ``domain_filter`` or ``filtering_tool`` read."""
+_USES_ALSO = frozenset({"HostedTool.max_uses"})
+"""A field of web searches that servers with ``filtering_tool`` read."""
 _VISIBILITY_ALSO = frozenset({"ReasoningConfig.visibility"})
 """A field of settings of reasoning that servers with ``hiding_field`` read."""
 _LOGPROBS = frozenset({"logprobs", "top_logprobs"})
@@ -73,8 +75,9 @@ def adapt_to_server(request: ir.Request, spec: FormatSpec, losses: Ledger) -> ir
 def _fields_of_server(rules: DialectRules) -> frozenset[str]:
     """Return the canonical fields that the server reads although its format does not have them."""
     marks = _CACHED_ALSO if rules.cache_marks == "cache_control" else frozenset()
-    domains = _DOMAINS_ALSO if rules.domain_filter is not None else frozenset()
-    return marks | domains | (_VISIBILITY_ALSO if rules.hiding_field is not None else frozenset())
+    domains = _DOMAINS_ALSO if rules.domain_filter or rules.filtering_tool else frozenset()
+    uses = _USES_ALSO if rules.filtering_tool is not None else frozenset()
+    return marks | domains | uses | (_VISIBILITY_ALSO if rules.hiding_field is not None else frozenset())
 
 
 def code_of_field(field: str, rules: DialectRules) -> str:
