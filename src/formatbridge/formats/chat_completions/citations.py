@@ -62,7 +62,7 @@ def _decode_citation(raw: JsonObject, url: JsonObject, src: str) -> ir.Citation:
 
 
 def _encode_citation(citation: ir.Citation, separators: TextSeparators, losses: Ledger) -> JsonObject:
-    """Encode one citation. If its span is unknown, the span is empty, as servers send it."""
+    """Encode one citation. If its span is unknown, the span is empty, as OpenRouter sends it (recorded traffic)."""
     drop_unheld_in_answer(citation, losses)
     url: JsonObject = {"url": citation.url}
     put_in(url, "title", citation.title, "", losses)

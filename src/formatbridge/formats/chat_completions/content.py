@@ -1,6 +1,7 @@
 """Content parts of Chat Completions: texts, images, audio, video, files and refusals.
 
-Two functions each encode and decode cache marks: those of OpenAI on parts, and those of Anthropic, which compatible servers accept.
+Two functions each encode and decode cache marks: those of OpenAI on parts, and those of Anthropic, which compatible servers accept
+(``docs/dialects.md``, ``cache_marks``).
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ _SAMPLES = frozenset({"audio/l16", "audio/pcm"})
 
 
 def decode_content(content: str | list[JsonObject] | JsonObject | None, src: str) -> list[ir.Part]:
-    """Decode content: a text, a list of parts, or null. Some servers send an object in place of its JSON text."""
+    """Decode content: a text, a list of parts, null, or an object in place of its JSON text."""
     if isinstance(content, str):
         return [ir.Text(content, src)]
     # Cloudflare's servers answer a JSON schema with an object (fixture content_object).
@@ -168,7 +169,7 @@ def _decode_refusal(raw: JsonObject, src: str) -> ir.Part:
 
 def _decode_image(raw: JsonObject, src: str) -> ir.Part:
     image = raw["image_url"]
-    if isinstance(image, str):  # some callers send the URL without the object around it
+    if isinstance(image, str):  # without the object around it (recorded requests)
         image = {"url": image}
     media = _media_of_text("image", image["url"], src)
     media.detail, media.cache = image.get("detail"), decode_cache(raw, src)

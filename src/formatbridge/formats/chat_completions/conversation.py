@@ -259,7 +259,7 @@ def decode_images(raw: list[JsonObject] | None, src: str, first: int = 0) -> lis
 def _decode_image(raw: JsonObject, src: str) -> ir.Part:
     """Decode an image. Its index only repeats its position. Without a URL it becomes an opaque part, whatever its type is."""
     image = raw.get("image_url")
-    if isinstance(image, str):  # some servers send the URL without the object around it
+    if isinstance(image, str):  # without the object around it (fixture images_bare_url)
         image = {"url": image}
     if not isinstance(image, dict) or not isinstance(url := image.get("url"), str):
         return ir.Opaque(format="chat_completions", raw=raw, label=str(raw.get("type")), src=src)

@@ -25,7 +25,7 @@ def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
 def find_error(body: JsonObject) -> tuple[JsonObject | str | None, str]:
     """Return the error in a response or a chunk, and the pointer of the object that has it.
 
-    Some servers put the error next to the choices, and some into the only choice. Some send only the finish reason ``error``.
+    It is next to the choices or in the only choice (fixture error_on_chunk), or only the finish reason is ``error``.
     """
     error, choices = body.get("error"), body.get("choices")
     # OpenRouter sends errors with status 200 next to ``choices`` (recorded traffic).
@@ -37,7 +37,7 @@ def find_error(body: JsonObject) -> tuple[JsonObject | str | None, str]:
     error = only.get("error")
     if error and isinstance(error, dict | str):
         return error, "/choices/0"
-    # ``error`` is no value of OpenAI's type. Relays send it if the server behind them failed.
+    # ``error`` is no value of OpenAI's type (official SDK, ``Choice.finish_reason``). Relays send it (fixture error_on_chunk).
     if only.get("finish_reason") == "error":
         return {"message": only.get("native_finish_reason") or "the answer ended with an error"}, "/choices/0"
     return None, ""

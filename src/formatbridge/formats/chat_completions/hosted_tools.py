@@ -1,6 +1,6 @@
 """The hosted tool of Chat Completions, which is web search; ``web_search_options`` of a request enables it.
 
-There are no functions for calls and MCP servers, because the format has neither.
+There are no functions for calls and MCP servers, because the format has neither (official SDK, ``CompletionCreateParams``).
 """
 
 from __future__ import annotations

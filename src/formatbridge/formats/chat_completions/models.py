@@ -1,4 +1,4 @@
-"""The list of models of Chat Completions, which is also that of Responses."""
+"""The list of models of Chat Completions, which is also that of Responses (official SDK, ``resources/models.py``)."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ TEXT_FIELDS = ("reasoning_content", "reasoning")
 LIST_FIELDS = ("reasoning_details", "thinking_blocks")
 """Fields of a message with its reasoning as a list of objects."""
 REASONING_FIELDS = frozenset({*TEXT_FIELDS, *LIST_FIELDS})
-"""Fields of a message with reasoning. Servers send one of them, or several with the same reasoning."""
+"""Fields of a message with reasoning. A server sends one of them, or several with the same reasoning (fixture reasoning_aliases)."""
 
 _ISSUERS: tuple[tuple[str, ir.Format], ...] = (
     ("anthropic-", "messages"),
@@ -177,14 +177,15 @@ def texts_in(parts: list[ir.Reasoning]) -> list[str]:
 
 
 def is_join_of(text: Any, texts: list[str]) -> bool:
-    """Return whether a text consists of other texts, joined with any separator that servers use."""
+    """Return whether a text consists of other texts, joined by nothing, a line break or a blank line."""
     return text in ("".join(texts), "\n\n".join(texts), "\n".join(texts))
 
 
 def _decode_details(raw: list[JsonObject], src: str, *, is_piece: bool) -> list[ir.Reasoning]:
     """Decode details. Adjacent details with one id are a text and its token. Generated ids are removed."""
     parts: list[ir.Reasoning] = []
-    # ``_encode_details`` splits a text and its encrypted token into two details with one id, and clients send both back.
+    # ``_encode_details`` splits a text and its encrypted token into two details with one id.
+    # Clients send both back (openrouter.ai/docs/use-cases/reasoning-tokens).
     last_id: str | None = None
     for index, detail in enumerate(raw):
         detail_number = detail_index(detail) if is_piece else None
@@ -215,7 +216,7 @@ def _encode_details(part: ir.Reasoning, token: str | None, format: str | None, i
     slot = "summary" if part.is_summary else "text"
     if token is None:
         return [{"type": f"reasoning.{slot}", slot: part.text, **known_id, "index": index}]
-    # A text and a token that does not sign it are joined by their id when a client sends them back.
+    # ``_decode_details`` joins a text and a token that does not sign it by their id, when a client sends them back.
     shared = {"id": id or f"rs_{index}", "index": index}
     return [
         {"type": f"reasoning.{slot}", slot: part.text, **issuer, **shared},
@@ -248,7 +249,8 @@ def _decode_detail(detail: JsonObject, src: str) -> ir.Reasoning:
     raw = {key: value for key, value in detail.items() if key not in unread} if unread else detail
     format, text, summary = raw.get("format") or "", raw.get("text") or "", raw.get("summary") or ""
     issuer: ir.Format = next((issuer for prefix, issuer in _ISSUERS if format.startswith(prefix)), "chat_completions")
-    # A signature signs the text of its detail (Anthropic). ``data`` replaces the text (OpenAI, redacted thinking of Anthropic).
+    # A signature signs the text of its detail: Anthropic. ``data`` has no text: OpenAI, redacted thinking of Anthropic.
+    # Sources: recorded traffic of OpenRouter; fixture reasoning_redacted.
     slot, kind = "data", _DATA_KINDS.get(issuer, "encrypted")
     if raw.get("signature"):
         slot, kind = "signature", "thinking"
@@ -275,6 +277,7 @@ def _encode_detail_token(
     if signature is None:
         return None, None
     # The client returns the detail in its next request, which restores the token for its issuer.
+    # Source: openrouter.ai/docs/use-cases/reasoning-tokens.
     if signature.issuer != "chat_completions" and not options.carry_reasoning:
         losses.dropped(signature, code="foreign_signature")
         return None, None
@@ -313,7 +316,7 @@ def details_repeat_blocks(details: list[ir.Reasoning], blocks: list[ir.Reasoning
     return texts_in(details) == texts_in(blocks) and tokens == tokens_of_blocks
 
 
-# Signatures of messages, tool calls and images, which compatible servers of Google's models send in ``extra_content``.
+# Signatures of messages, tool calls and images, which Google's compatible server sends in ``extra_content`` (recorded traffic).
 
 
 def decode_reasoning_config(body: JsonObject) -> tuple[ir.ReasoningConfig | None, JsonObject | None]:
@@ -335,7 +338,7 @@ def decode_reasoning_config(body: JsonObject) -> tuple[ir.ReasoningConfig | None
 
 def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
     """Encode the reasoning settings of a request as ``reasoning_effort``, or in the fields that the server reads instead."""
-    # OpenAI's server never returns reasoning, so hiding it is no loss there.
+    # OpenAI's answers have no reasoning (official SDK, ``ChatCompletionMessage``), so hiding it is no loss there.
     if config.visibility == "hide" and losses.dialect is not None and not hiding_setting(losses.dialect):
         losses.dropped(config, "visibility", severity="info")
     return encode_reasoning_control(config, losses)

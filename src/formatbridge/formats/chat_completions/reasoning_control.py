@@ -52,10 +52,11 @@ _SETTINGS = (
     _Setting("thinking/type", "mode", _TYPES),
     _Setting("reasoning/enabled", "mode", _FLAG),
     _Setting("enable_thinking", "mode", _FLAG),
-    # Arguments of chat templates. Which one a template reads depends on the model.
+    # Arguments of chat templates. Which one a template reads depends on the model (docs.vllm.ai/en/stable/features/reasoning_outputs).
     _Setting("chat_template_kwargs/enable_thinking", "mode", _FLAG),
     _Setting("chat_template_kwargs/thinking", "mode", _FLAG),
-    # These servers show reasoning by default, so only the request to hide it is decoded.
+    # These servers show reasoning by default (openrouter.ai/docs/use-cases/reasoning-tokens; Groq's SDK, ``include_reasoning``).
+    # So only the request to hide it is decoded.
     _Setting("reasoning/exclude", "visibility", {True: "hide"}),
     _Setting("include_reasoning", "visibility", {False: "hide"}),
     _Setting("reasoning_format", "visibility", {"hidden": "hide"}),
@@ -150,7 +151,7 @@ def read_settings(body: JsonObject) -> Iterator[tuple[str, Any, _Field, Any]]:
             continue
         if field != "budget":
             yield pointer, value, field, words.get(value) if isinstance(value, str | bool) else None
-        # 0 turns reasoning off, and -1 leaves the amount to the model (Gemini API, ``thinkingBudget``).
+        # 0 turns reasoning off, and -1 leaves the amount to the model (ai.google.dev/gemini-api/docs/thinking).
         elif value > 0:
             yield pointer, value, "budget", value
         else:

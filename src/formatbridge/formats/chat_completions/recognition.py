@@ -8,6 +8,7 @@ from formatbridge.formats.chat_completions import wire
 from formatbridge.formats.format import DetectionRule, detection_rules
 from formatbridge.jsontext.types import JsonObject
 
+# Sources: the official SDKs' types of all formats. Fields of other servers: recorded traffic, ``docs/dialects.md``.
 DETECTION: tuple[DetectionRule, ...] = (
     DetectionRule("request", 8, "messages", shape=list),
     DetectionRule("request", 7, "messages", shape=list, without="max_tokens"),  # Messages requires it
@@ -24,7 +25,7 @@ DETECTION: tuple[DetectionRule, ...] = (
     DetectionRule("request", 6, "tools/*/custom", shape=dict),
     DetectionRule("request", 3, "thinking/type", ("enabled",)),  # without a budget, which Messages requires
     *detection_rules("request", 5, "response_format", "stream_options/include_usage"),
-    DetectionRule("request", 10, "thinking/clear_thinking"),  # of Z.ai; outweighs a budget
+    DetectionRule("request", 10, "thinking/clear_thinking"),  # outweighs a budget (docs.z.ai/guides/capabilities/thinking-mode)
     *detection_rules("request", 6, "reasoning", "provider", "chat_template_kwargs", shape=dict),  # of OpenRouter and vLLM
     *detection_rules("request", 6, "random_seed", "safe_prompt", "enable_thinking", "min_p", "repetition_penalty", "usage/include"),
     *detection_rules(
@@ -61,7 +62,7 @@ def recognizes_event(event: JsonObject) -> bool:
 
 
 def recognizes_error(event: JsonObject, name: str) -> bool:
-    """Return whether the official SDK recognizes an event as an error. It ignores the name."""
+    """Return whether the official SDK recognizes an event as an error. It ignores the name (openai-python, ``Stream``)."""
     del name
     return bool(event.get("error"))
 

@@ -195,13 +195,13 @@ def _decode_tools(body: JsonObject) -> list[ir.Tool]:
     tools = [decode_tool(raw, f"/tools/{index}") for index, raw in enumerate(body.get("tools") or ())]
     tools += [decode_function(raw, f"/functions/{index}", "", None) for index, raw in enumerate(body.get("functions") or ())]
     # Web search is a setting here, not an entry of ``tools`` (official SDK, ``WebSearchOptions``). An empty object enables it.
-    # Perplexity always searches, and its callers may set the domains alone.
+    # Perplexity always searches, and its callers may set the domains alone (docs.perplexity.ai/docs/sonar/filters).
     search, domains = body.get("web_search_options"), body.get("search_domain_filter")
     return [*tools, decode_hosted_tool(search, domains)] if search is not None or domains else tools
 
 
 def _encode_tools(request: ir.Request, tools: list[ir.Tool], losses: Ledger) -> JsonObject:
-    """Encode the tools, the tool choice and ``parallel_tool_calls``. The server accepts the latter two only together with ``tools``."""
+    """Encode the tools, the tool choice and ``parallel_tool_calls``. The latter two are encoded only together with ``tools``."""
     body = encode_tools(tools, losses)
     # "'parallel_tool_calls' is only allowed when 'tools' are specified" (openai/swarm#30).
     if "tools" not in body:

@@ -50,7 +50,7 @@ def decode_response(body: JsonObject) -> ir.Response:
     usage = decode_usage(body["usage"], "/usage") if body.get("usage") else None
     extra = None if _RESPONSE.issuperset(body) else read_extra(body, _RESPONSE)
     response = ir.Response("chat_completions", answer_id, body.get("model"), choices, body.get("created"), usage, extra)
-    # Some servers report a failure in a response with status 200; ``find_error`` has the places.
+    # A response with status 200 may report a failure; ``find_error`` has the places and their sources.
     if "error" in body or (len(raws) == 1 and ("error" in raws[0] or raws[0].get("finish_reason") == "error")):
         response.error = failure_of(body)
         if response.extra and isinstance(body.get("error"), dict | str):
@@ -85,7 +85,7 @@ def encode_response(response: ir.Response, losses: Ledger, options: Options, con
 def encode_head(response: ir.Response | events.Start, losses: Ledger, options: Options, context: Context | None) -> JsonObject:
     """Encode the fields that a response and every chunk of a stream begin with."""
     return {
-        # ``id``, ``created`` and ``model`` are required (official SDK, ``ChatCompletion``). The prefix is that of OpenAI's ids.
+        # ``id``, ``created`` and ``model`` are required (official SDK, ``ChatCompletion``). The prefix: recorded traffic of OpenAI.
         "id": encode_id(response.id, "chatcmpl-", context) or losses.added("/id", "chatcmpl-0"),
         "object": "chat.completion",
         "created": _encode_created(response, losses, options),
@@ -332,7 +332,7 @@ FINISH: Mapping[str, ir.FinishReason] = {
     "content_filter": "content_filter",
     "error": "error",
 }
-"""The canonical reasons, by ``finish_reason``; ``error`` is of relays. An unknown value is ``other``."""
+"""The canonical reasons, by ``finish_reason``; ``error`` is of relays (fixture error_on_chunk). An unknown value is ``other``."""
 
 _FINAL = frozenset({"length", "tool_calls", "function_call", "content_filter"})
 """Values that are valid whatever the message contains."""
@@ -387,7 +387,7 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, has_refusal: bool, 
     if finish.reason == "refusal" and has_refusal:
         value = "stop"
     # Coding agents continue only after ``tool_calls`` (openvinotoolkit/model_server#3927).
-    if has_calls and value == "stop":  # clients run calls only if the value is ``tool_calls``
+    if has_calls and value == "stop":
         value = "tool_calls"
     elif finish.reason == "tool_calls" and not has_calls:  # this format cannot express the calls
         value, is_exact = "stop", False

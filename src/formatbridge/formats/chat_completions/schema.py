@@ -1,6 +1,6 @@
 """Output formats of Chat Completions: text, JSON and audio.
 
-Modalities and audio are here, because this format and Gemini can return audio.
+Modalities and audio are here, because this format and Gemini can return audio (official SDKs, ``modalities``, ``response_modalities``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from formatbridge.report.ledger import WHOLE_NODE, Ledger
 _SCHEMA = frozenset({"schema", "name", "description", "strict"})
 _INLINE = _SCHEMA | {"type", "json_schema"}
 _VOICE = "alloy"
-"""The voice that replaces one of another vendor: OpenAI's documentation uses it in its examples."""
+"""The voice that replaces one of another vendor: the first in the list of OpenAI's SDK, ``ChatCompletionAudioParam``."""
 
 
 def decode_format(raw: JsonObject) -> ir.OutputFormat:
@@ -71,7 +71,7 @@ def encode_modalities(request: ir.Request, losses: Ledger) -> JsonObject:
         if modality not in ("text", "audio"):
             losses.dropped(request, f"modalities.{index}", "unsupported_media")
     if "audio" in supported:
-        # OpenAI documents ``["text", "audio"]`` for audio, never audio alone (official SDK, ``modalities``).
+        # "To request that this model generate both text and audio responses": ``["text", "audio"]`` (official SDK, ``modalities``).
         body["modalities"] = supported if "text" in supported else ["text", *supported]
     audio = request.audio or (ir.AudioOutput() if "audio" in supported else None)
     return body | encode_audio_output(audio, losses) if audio else body

@@ -1,6 +1,7 @@
 """A request of this format in the fields that one server reads: text of reasoning in messages, documents and functions.
 
-Compatible servers have different fields for them. A request may have any of these; those that the server reads are kept.
+Compatible servers have different fields for them (``docs/dialects.md``). A request may have any of these; those that the server reads are
+kept.
 """
 
 from __future__ import annotations
@@ -175,7 +176,7 @@ def _values_of(message: JsonObject, field: str) -> list[tuple[str, Any]]:
 def _with_prefill_field(
     messages: list[JsonObject], field: str, request: ir.Request, rules: DialectRules, losses: Ledger
 ) -> list[JsonObject]:
-    """Return messages with a field in a final assistant message, unless it ends with tool calls, which no server continues."""
+    """Return messages with a field in a final assistant message, unless it ends with tool calls."""
     last = messages[-1]
     if (
         last.get("role") != "assistant"
@@ -251,7 +252,7 @@ def _without_empty_answers(messages: list[JsonObject], losses: Ledger) -> list[J
 
 
 _ACKNOWLEDGEMENT = "OK."
-"""The text of an assistant message that only a server requires. Mistral rejects an empty one."""
+"""The text of an assistant message that only a server requires. Mistral rejects an empty one (OpenHands/OpenHands#8685)."""
 
 
 def _joined_turns(messages: list[JsonObject], losses: Ledger) -> list[JsonObject]:
@@ -312,7 +313,7 @@ def _without_unread_fields(message: JsonObject, pointer: str, rules: DialectRule
 
 
 _WORDS_FOR_TIERS = {"default": "standard_only"}
-"""Tiers to the words of other servers for them. Mistral's word is that of Anthropic for requests without priority."""
+"""Tiers to the words of other servers for them. Mistral's is that of Anthropic (both SDKs, ``service_tier``)."""
 
 
 def _with_tier_of_server(body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
@@ -424,7 +425,7 @@ class _ServerRequests(ServerRequests):
 
     def without_unread_values(self, body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
         body = _with_tier_of_server(body, request, rules, losses)
-        if rules.format_excludes_tools and body.get("tools"):  # only the default is left, which Cerebras rejects too
+        if rules.format_excludes_tools and body.get("tools"):  # only the default is left (BerriAI/litellm#31333)
             body = {key: value for key, value in body.items() if key != "response_format"}
         if mixed := _mixed_strict(body, rules):  # the encoder weakens a strict schema, which a caller of this format may send
             for index in mixed:

@@ -39,7 +39,7 @@ SETTINGS = FieldTable(
 )
 
 OTHER_NAMES = {"random_seed": "seed", "top_k": "top_k"}
-"""Canonical names of flat settings, by names that only compatible servers have. They are decoded, but never encoded."""
+"""Canonical names of flat settings, by names of compatible servers (fixture sampling_other_names). They are decoded, but never encoded."""
 
 TIERS = ValueTable(
     ("auto", "auto"), ("standard", "default"), ("flex", "flex"), ("scale", "scale"), ("priority", "priority"), ("fast", "fast")

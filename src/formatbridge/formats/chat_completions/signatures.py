@@ -17,7 +17,7 @@ from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
 
 GOOGLE: ir.Format = "generate_content"
-"""The issuer of the tokens in ``extra_content.google``. Google's OpenAI-compatible server and relays send them there."""
+"""The issuer of the tokens in ``extra_content.google``, where Google's OpenAI-compatible server sends them (recorded traffic)."""
 SIGNATURE_FIELDS = frozenset({"extra_content", "thought_signature"})
 """Fields of a message with its signature."""
 _SLOTS = ("google", "vertex")
@@ -41,7 +41,7 @@ def decode_extra_content(raw: JsonObject, src: str) -> tuple[ir.Signature | None
     extra = merge_extra(
         read_extra(extra_content, frozenset({key}), "extra_content/"), read_extra(fields, known, f"extra_content/{key}/")
     )
-    # Google documents placeholders for calls of other models (Gemini API, Thought signatures). They are no tokens.
+    # Google documents placeholders for calls of other models (Gemini API, "Thought signatures"). They are no tokens.
     if not token or not known or is_placeholder(token):
         return None, extra
     token_src = f"{src}/extra_content/{key}/thought_signature"
@@ -57,11 +57,10 @@ def encode_extra_content(token: str, key: str | None = None) -> JsonObject:
 def decode_message_signature(raw: JsonObject, parts: list[ir.Part], src: str) -> JsonObject | None:
     """Decode the signature of a message and add it to one of its parts. Return the unmodelled fields.
 
-    The part is the last text without a signature, else the first such call, else a new empty text. Some servers repeat the token as
-    ``thought_signature`` of the message.
+    The part is the last text without a signature, else the first such call, else a new empty text. A message may repeat the token as
+    ``thought_signature`` (fixture token_next_to_message).
     """
     signature, extra = decode_extra_content(raw, src)
-    # Some relays send the token of a message twice (fixture ``token_next_to_message``).
     repeated = raw.get("thought_signature")
     if repeated is not None and (signature is None or repeated not in _tokens_in(raw["extra_content"])):
         extra = merge_extra(extra, {"thought_signature": repeated})

@@ -2,6 +2,7 @@
 
 A delta names no part. A text continues until another kind of content comes, and calls differ by their index. Servers break all of these
 rules: usage comes anywhere, and the role in every delta or never. Indexes are missing or used again, and the end comes twice or not at all.
+Each of these is a fixture: ``usage_*``, ``text_role_*``, ``tools_index_*`` and ``finish_*``.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class StreamDecoder:
         if self._pending_start is not None:
             self._begin(raw, out, is_last=bool(error))
         else:
-            # Some servers send the id and the model in the last chunk only.
+            # The id and the model may be in the last chunk only (fixture text_named_in_last_event).
             self._start = fill_missing_head(self._start, *read_id_model_time(raw, "created"), out)
         # A chunk without choices has usage, or results of a filter (recorded traffic of Azure and OpenAI).
         for choice in raw.get("choices") or ():
@@ -93,13 +94,13 @@ class StreamDecoder:
         return failure
 
     def _begin(self, raw: JsonObject, out: list[events.Event], *, is_last: bool) -> None:
-        """Emit the start. Some servers first send a chunk without choices and perhaps without an id."""
+        """Emit the start. Azure first sends a chunk without choices and without an id (fixture text_empty_ids)."""
         assert self._pending_start is not None
         answer_id, model, created = read_id_model_time(raw, "created")
         self._answer_id = answer_id or ""
         known = self._pending_start
         self._pending_start = events.Start(answer_id, known.model or model, known.created or created)
-        # A chunk with neither waits for the next one (fixture text_empty_ids).
+        # A chunk with neither waits for the next one.
         if raw.get("choices") or answer_id or is_last:
             out.append(self._pending_start)
             self._start, self._pending_start = self._pending_start, None
@@ -111,7 +112,7 @@ class StreamDecoder:
             out += [] if self._pending_start is None else [self._pending_start]
             out += self._metadata()
             return out + [event for choice in self._choices.values() for event in choice.pending_events(self._answer_id)]
-        if reason == "done":  # a server that runs out of time sends it, too
+        if reason == "done":  # a truncated stream may have it, too (vercel/ai#19165)
             are_complete = all(choice.finish or choice.is_complete for choice in self._choices.values())
             self.is_complete = self.is_complete or (bool(self._choices) and are_complete)
         reasons = [choice.finish for choice in self._choices.values()]
@@ -154,7 +155,7 @@ class StreamDecoder:
     def _end_choice(self, choice: Choice, out: list[events.Event]) -> None:
         """End what may continue after the finish reason: audio and calls. Calls get the name or the id that never came."""
         if calls := choice.calls:
-            # A call waits for its name and its id, which may follow the arguments (relay traffic).
+            # A call waits for its name and its id, which may follow the arguments (fixture tools_id_after_arguments).
             for slot in list(calls.pending):
                 self._open_call(choice, calls, slot, out)
             out += [events.PartEnd(choice.index, number, extra=calls.unknown.get(slot)) for slot, number in calls.open.items()]
@@ -169,7 +170,8 @@ class StreamDecoder:
         choice = self._choices.get(index)
         if choice is None:
             choice = self._choices[index] = Choice(self._numbers.next(index))
-        message_key = "message" if raw.get("delta") is None else "delta"  # some servers send the whole message in one event
+        # One event may have the whole message (fixture message_whole).
+        message_key = "message" if raw.get("delta") is None else "delta"
         delta = raw.get(message_key) or {}
         logprobs = raw.get("logprobs")
         if logprobs and delta.get("refusal"):

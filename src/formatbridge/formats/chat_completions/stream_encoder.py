@@ -1,8 +1,8 @@
 """Encoder for Chat Completions streams: one kind of content a chunk, the role once per choice, usage last, then ``[DONE]``.
 
 Text, reasoning and arguments are sent as they come. Citations wait for the end of their choice, because the official client accepts only
-one list of them. Reasoning with a token is repeated whole in ``reasoning_details`` when it ends. The token is only valid with the text that
-it signs, and clients send back what they accumulate.
+one list of them (openai-python, ``accumulate_delta``). Reasoning with a token is repeated whole in ``reasoning_details`` when it ends. The
+token is only valid with the text that it signs, and clients send back what they accumulate.
 """
 
 from __future__ import annotations
@@ -324,7 +324,7 @@ class StreamEncoder:
         return self._add_details(choice, index, [{"type": f"reasoning.{slot}", slot: part.text}])
 
     def _add_details(self, choice: _Choice, index: int, details: list[JsonObject]) -> bytes:
-        """Encode details of reasoning with consecutive indexes: clients join two details of one index."""
+        """Encode details of reasoning with consecutive indexes."""
         first_id, choice.ended = f"rs_{choice.details}", None
         # Clients join list entries with the same index (openai-python, ``accumulate_delta``).
         for number, detail in enumerate(details, choice.details):
@@ -343,7 +343,7 @@ class StreamEncoder:
         details = message.pop("reasoning_details", None)
         out = self._add_details(choice, index, details) if details else b""
         for number, image in enumerate(message.get("images", ()), choice.images):
-            image["index"] = number  # the official client accepts no second list without one
+            image["index"] = number  # without one, ``accumulate_delta`` accepts no second list
             choice.images += 1
         choice.is_signed = choice.is_signed or "extra_content" in message
         if message.get("content"):

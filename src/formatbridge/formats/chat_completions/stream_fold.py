@@ -24,7 +24,7 @@ _DETAIL_TEXTS = frozenset({"text", "summary", "thinking"})
 
 
 def fold_stream(events: Iterable[JsonObject]) -> JsonObject | None:
-    """Fold chunks as OpenAI's client does. Return None if they break its rules, because the whole response is then unknown."""
+    """Fold chunks by the rules of ``accumulate_delta``. Return None if they break them, because the whole response is then unknown."""
     body = Fold(_BODY, {"object": _WHOLE})
     choices: dict[int, tuple[Fold, _Message]] = {}
     try:
@@ -95,7 +95,8 @@ class _Message(Fold):
             body = piece.get(kind) or {}
             has_name = bool(body.get("name"))
             is_text = isinstance(body.get(ARGUMENTS[kind]), str | None)
-            # OpenAI sends calls one after the other, each with its name first. Any other order may have several meanings.
+            # OpenAI sends calls one after the other, each with its name first (recorded streams).
+            # Any other order may have several meanings.
             if index == len(calls) and has_name and is_text:
                 calls.append(Fold(_CALL, {field: value for field, value in piece.items() if field != "index"}))
             elif isinstance(index, int) and 0 <= index < len(calls) and is_text and kind in calls[index].values:
@@ -271,7 +272,7 @@ def unfold_stream(body: JsonObject) -> list[JsonObject]:
         delta = dict(choice.get("message") or {})
         if delta.get("tool_calls"):
             delta["tool_calls"] = [{"index": number, **call} for number, call in enumerate(delta["tool_calls"])]
-        # OpenAI sends the finish reason in a chunk with an empty delta, after all content.
+        # OpenAI sends the finish reason in a chunk with an empty delta, after all content (recorded streams).
         null_finish_reason = {"finish_reason": None} if "finish_reason" in choice else {}
         logprobs = {"logprobs": choice["logprobs"]} if "logprobs" in choice else {}
         end = {key: value for key, value in choice.items() if key not in ("message", "logprobs")}

@@ -1,8 +1,8 @@
 """Reasoning in Chat Completions streams: text, reasoning details and thinking blocks, which may repeat one another.
 
-No server documents whether its blocks come in pieces, whole, or both. Known ones send pieces without a signature and the signature
-alone, or the whole block with its signature after text. So a signature may only be that of the text in the same entry, unless that
-entry ends several pieces.
+Blocks come in pieces without a signature and then the signature alone, or whole with their signature after text (fixtures
+reasoning_blocks, reasoning_blocks_again). So a signature may only be that of the text in the same entry, unless that entry ends several
+pieces.
 """
 
 from __future__ import annotations

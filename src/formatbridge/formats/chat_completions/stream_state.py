@@ -1,6 +1,6 @@
 """Decoder state for Chat Completions streams: one choice, its parts and its tool calls.
 
-Calls have a separate state here, because servers omit, repeat or mix up the indexes of calls.
+Calls have a separate state here, because servers omit, repeat or mix up the indexes of calls (fixtures ``tools_index_*``).
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class StreamedCalls:
     """The latest slot of each index."""
 
     def slot_of(self, raw: JsonObject, position: int) -> int:
-        """Return the slot of a piece. Some servers omit the index, and some use one index for several calls."""
+        """Return the slot of a piece, whose index may be missing or that of several calls."""
         index, call_id = raw.get("index"), raw.get("id")
         slot = self.latest.get(index, index) if index is not None else None
         # Google's compatible server leaves out the index (openai/openai-python#3246). An id then belongs to a known call, or begins a call.
@@ -160,8 +160,9 @@ class StreamedCalls:
 def _begins_next_call(raw: JsonObject, call: CallState) -> bool:
     """Return whether a piece begins the next call, because it has another id, and a name.
 
-    If the server sends no ids, the piece has another name, or the same name and text after the end of the arguments. Some servers repeat
-    the name in every piece, and some send empty pieces last. After the end of its arguments, another name also ends a call with an id.
+    If the server sends no ids, the piece has another name, or the same name and text after the end of the arguments. A piece may repeat
+    the name (fixture tools_id_repeated), and the last one may be empty. After the end of its arguments, another name also ends a call with
+    an id.
     """
     call_id, name = raw.get("id"), _name_of(raw)
     # Some servers send a new id in each piece (fixture tools_id_changes). So a piece with another id and no name begins no call.
@@ -180,14 +181,14 @@ def _name_of(raw: JsonObject) -> str | None:
 
 
 def arguments_of(raw: JsonObject) -> str:
-    """Return the arguments in a piece; some servers send an object."""
+    """Return the arguments in a piece; an object becomes its JSON text."""
     kind = kind_of_call(raw)
     text = (raw.get(kind) or {}).get(ARGUMENTS[kind])
     return text if isinstance(text, str) else dumps(text).decode() if text else ""
 
 
 def kind_of_call(raw: JsonObject) -> str:
-    """Return whether a piece is of a ``custom`` or a ``function`` call. Some servers send a function with an empty ``custom``."""
+    """Return whether a piece is of a ``custom`` or a ``function`` call. An empty ``custom`` next to a function has no meaning."""
     custom = raw.get("custom")
     return "custom" if custom and (has_values(custom) or not raw.get("function")) else "function"
 
@@ -336,7 +337,7 @@ class Choice:
 
     def part_of_logprobs(self, kind: str) -> int | None:
         """Return the number of the part that log probabilities of a kind belong to; None: the part is not open yet."""
-        # OpenAI sends log probabilities for text and refusals only, so those of ``content`` belong to whatever part is open.
+        # Only text and refusals have such lists (official SDK, ``ChoiceLogprobs``). Those of ``content`` belong to whatever part is open.
         if self.open is not None and kind in ("text", self.open[0]):
             return self.open[1]
         return self.audio if kind == "text" and self.open is None else None

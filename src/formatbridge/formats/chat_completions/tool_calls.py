@@ -103,7 +103,7 @@ def encode_result(result: ir.ToolResult, losses: Ledger) -> JsonObject:
     drop_unheld(result, losses)
     # "Image URLs are only allowed for messages with role 'user'" (OpenHands/OpenHands#7700).
     texts = [part for part in result.content if not isinstance(part, ir.Media)]
-    # Servers that read ``cache_control`` read it on a part of the content. The dialect of the server decides.
+    # Whether the server reads ``cache_control``, on a part of the content, is in ``docs/dialects.md``, ``cache_marks``.
     if result.cache is not None and "ToolResult.cache" in losses.also_holds:
         if texts and type(texts[-1]) is ir.Text:
             texts[-1] = replace(texts[-1], cache=result.cache)

@@ -51,7 +51,7 @@ def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
         completion.get("reasoning_tokens"),
         src,
     )
-    # The servers that count cache hits count misses too. That count is no loss if it is the remainder of the input.
+    # DeepSeek counts cache hits and misses (recorded traffic). The latter are no loss if they are the remainder of the input.
     if raw.get(_MISSED) not in (None, 0, usage.input - (usage.cache_read or 0)):
         unread[_MISSED] = raw[_MISSED]
     usage.extra = merge_extra(read_extra(raw, _USAGE), unread)

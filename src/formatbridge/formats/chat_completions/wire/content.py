@@ -211,7 +211,7 @@ class UrlCitation(Wire):
     """
 
     end_index: Int | None = None
-    """Index of the first character in the message's content. Some servers always send 0."""
+    """Index of the first character in the message's content. OpenRouter sends 0 (recorded traffic)."""
     start_index: Int | None = None
     """Index in the message's content after the last character."""
     title: str | None = None

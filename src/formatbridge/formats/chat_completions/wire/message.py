@@ -52,7 +52,7 @@ class Utterance(Wire):
     """
 
     content: Content | dict[str, Any] | None = None
-    """Null together with tool calls; some servers send "" or leave it out. An object is JSON output that is not encoded as text."""
+    """Null together with tool calls; some servers send "" or leave it out (recorded traffic). An object is JSON output."""
     refusal: str | None = None
     annotations: list[Annotation] | None = None
     audio: Audio | None = None
@@ -73,7 +73,7 @@ class AssistantMessage(Utterance):
 
     role: Literal["assistant"]
     function_call: FunctionCall | None = None
-    """Deprecated in favour of ``tool_calls``. Some servers send an object with an empty name for none."""
+    """Deprecated in favour of ``tool_calls``. Some servers send an object with an empty name for none (fixture members_unset)."""
     tool_calls: list[ToolCall] | None = None
     name: str | None = None
 

@@ -11,7 +11,7 @@ class Model(Wire):
 
     id: str
     created: Number | None = None
-    """Unix time in seconds; relays send one constant for all models."""
+    """Unix time in seconds; Mistral sends one constant for all models (recorded traffic)."""
     object: str | None = None
     """Known: model."""
     owned_by: str | None = None
@@ -34,6 +34,6 @@ class ModelList(Wire):
     ESSENTIAL = ("data",)
 
     object: str | None = None
-    """Known: list. Some servers leave it out."""
+    """Known: list. OpenRouter leaves it out (recorded traffic)."""
     data: list[Model] | None
-    """Null for an empty list, from relays."""
+    """Null is an empty list."""

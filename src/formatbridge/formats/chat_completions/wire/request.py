@@ -206,7 +206,7 @@ class Request(Wire):
     """A chat completion request: messages and options.
 
     Bounds are those of the specification, except where noted.
-    Source: specification, POST /v1/chat/completions; official SDK types, 2026-11.
+    Source: specification, POST /v1/chat/completions; official SDK types, 2026-11; fields of other servers: recorded traffic.
     """
 
     model_config = AT_ONCE
@@ -224,7 +224,7 @@ class Request(Wire):
     logit_bias: dict[str, Number] | None = None
     """Token id to bias, -100 to 100."""
     logprobs: bool | Annotated[int, Field(ge=0, le=20)] | None = None
-    """One server uses a number instead of ``top_logprobs``: the number of alternatives, 0 for no log probabilities."""
+    """Together uses a number instead of ``top_logprobs``: the alternatives, 0 for no log probabilities (fixture logprobs_counted_only)."""
     max_completion_tokens: TokenLimit | None = None
     """Maximum of output tokens, reasoning included; 1 or more, which is this library's bound."""
     max_tokens: TokenLimit | None = None

@@ -96,7 +96,7 @@ class Outcome(Wire):
     """
 
     finish_reason: str | None = None
-    """Known: stop, length, tool_calls, content_filter, function_call (deprecated); some servers: error. Others send "" or nothing."""
+    """Known: stop, length, tool_calls, content_filter, function_call (deprecated); relays: error, "" or nothing (recorded traffic)."""
     index: Int | None = None
     """From 0. None: 0."""
     logprobs: Logprobs | None = None
@@ -107,7 +107,7 @@ class Outcome(Wire):
 
 
 def _reject_chunk(value: Any) -> Any:
-    """Reject a stream chunk, which would become an empty answer; some servers send a ``delta`` together with a message."""
+    """Reject a stream chunk, which would become an empty answer; Perplexity sends one with a message (recorded traffic)."""
     if isinstance(value, dict) and value.get("message") is None and isinstance(value.get("delta"), dict):
         raise PydanticCustomError("stream_chunk", "one with a message; collect_stream joins the chunks of a stream")
     return value
@@ -186,10 +186,10 @@ class Envelope(Wire):
 
     id: str | None = None
     created: Number | None = None
-    """Unix time in seconds; some servers send 0."""
+    """Unix time in seconds; some servers send 0 (recorded traffic)."""
     model: str | None = None
     object: str | None = None
-    """chat.completion, in streams chat.completion.chunk; some servers send "" or other values."""
+    """chat.completion, in streams chat.completion.chunk; some servers send "" or other values (recorded traffic)."""
     moderation: Moderation | None = None
     service_tier: str | None = None
     """Known: auto, default, flex, scale, priority, fast; recorded traffic also has on_demand, provisioned and ""."""

@@ -18,7 +18,7 @@ class FunctionCallDelta(Wire):
     """
 
     arguments: str | dict[str, Any] | None = None
-    """A piece of JSON text. Some servers send the whole object."""
+    """A piece of JSON text; a whole object is accepted, too."""
     name: str | None = None
 
 
@@ -41,7 +41,7 @@ class ToolCallDelta(Wire):
     index: Int | None = None
     """Index of the call in the choice, from 0."""
     id: str | None = None
-    """Sent with the first delta; some servers repeat it or send it later."""
+    """Sent with the first delta; some servers repeat it or send it later (fixtures tools_id_repeated, tools_id_after_arguments)."""
     function: FunctionCallDelta | None = None
     type: str | None = None
     """Known: function, custom."""
@@ -58,7 +58,7 @@ class Delta(Utterance):
     function_call: FunctionCallDelta | None = None
     """Deprecated in favour of ``tool_calls``."""
     role: str | None = None
-    """Known: assistant. Sent with the first delta; some servers repeat it or never send it."""
+    """Known: assistant. Sent with the first delta; some servers repeat it or never send it (recorded traffic)."""
     tool_calls: list[ToolCallDelta] | None = None
 
 

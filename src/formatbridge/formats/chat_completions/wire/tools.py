@@ -20,7 +20,7 @@ class Function(Wire):
     """
 
     name: str
-    """1 to 64 letters, digits, underscores and dashes; servers of other vendors accept more."""
+    """1 to 64 letters, digits, underscores and dashes at OpenAI; other names are accepted, too."""
     description: str | None = None
     parameters: dict[str, Any] | None = None
     """JSON Schema of the arguments. None: no arguments."""
@@ -77,7 +77,7 @@ class CustomTool(Wire):
 
 
 Tool = Annotated[FunctionTool | CustomTool | Unknown, _BY_TYPE]
-"""The definition of a tool; some servers have other types."""
+"""The definition of a tool; some servers have other types (recorded requests)."""
 
 
 class ToolName(Wire):
@@ -133,7 +133,7 @@ class FunctionCall(Wire):
     """
 
     arguments: str | dict[str, Any] | None = None
-    """JSON text from the model, not always valid. Some servers leave it out or send an object."""
+    """JSON text from the model, not always valid. Some servers leave it out (recorded traffic); an object is accepted, too."""
     name: str
 
 
