@@ -30,7 +30,7 @@ from formatbridge.formats.shared.tool_selection import forces_call
 from formatbridge.streaming.sse import encode_event
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
-"""Tool names and call ids. Source: the server's message "String should match pattern '^[a-zA-Z0-9_-]+$'"."""
+"""Tool names and call ids. Source: the server's message "String should match pattern '^[a-zA-Z0-9_-]+$'" (maximhq/bifrost#5097)."""
 _PROPERTY_NAME = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 """Source: the server's message "Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'" (ComposioHQ/composio#3500)."""
 _TOOL_RULES = ToolRules(

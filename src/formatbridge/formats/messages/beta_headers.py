@@ -1,7 +1,7 @@
 """Beta headers that Anthropic's server requires for some fields of a request.
 
-Without the header the server rejects the field. An application written for another format does not send such headers. The names are
-those of ``AnthropicBetaParam`` in anthropic 2.13. Anthropic's documentation of each feature names its fields.
+Without the header the server rejects the field (Wei-Shaw/sub2api#2833). An application written for another format does not send such
+headers. The names are those of ``AnthropicBetaParam`` in anthropic 2.13. Anthropic's documentation of each feature names its fields.
 """
 
 from __future__ import annotations

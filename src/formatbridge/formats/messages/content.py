@@ -39,6 +39,7 @@ _TTLS = {None: None, "5m": "5m", "1h": "1h", "30m": "1h", "12h": "1h"}
 _SEVERITY: dict[str, Literal["info", "lossy", "impossible"]] = {
     "container_upload": "impossible",
     # Without the summary, everything before it is lost. ``fallback`` only names a model.
+    # Source: the official SDK, beta types, ``BetaCompactionBlock`` and ``BetaFallbackBlock``.
     "compaction": "impossible",
     "fallback": "info",
 }
@@ -321,7 +322,7 @@ def _joined_texts(content: str | list[JsonObject]) -> str:
 
 
 def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
-    # The id of a file is valid only at the vendor that stores the file.
+    # "Files are scoped to the workspace of the API key" (platform.claude.com/docs/en/build-with-claude/files).
     if part.file_id is not None and part.vendor != "anthropic":
         losses.dropped(part, code="foreign_id")
         return None
@@ -335,7 +336,9 @@ def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
 
 
 def _media_kind(part: ir.Media) -> str:
-    """Return the type of block for media, by the media type if it is known. From a URL the server reads only images and PDF."""
+    """Return the type of block for media, by the media type if it is known. From a URL the server reads only images and PDF
+    (official SDK, ``URLImageSourceParam`` and ``URLPDFSourceParam``).
+    """
     mime = known_mime(part)
     if mime == PDF:
         return "document"

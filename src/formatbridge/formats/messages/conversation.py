@@ -1,6 +1,7 @@
 """Turns of Anthropic Messages, and the order of their content blocks.
 
-The documentation of tool use and of mid-conversation system messages demands this order:
+The documentation demands this order (platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls and
+platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages):
 
 - The ``tool_result`` blocks come first in the user turn after the ``tool_use`` blocks.
 - Consecutive turns of one role are one turn.
@@ -149,7 +150,7 @@ def _encode_assistant_parts(parts: list[ir.Part], losses: Ledger, parsed: Parsed
 def _join_blank_texts(parts: list[ir.Part]) -> list[ir.Part]:
     """Return the parts with each blank text joined to the text before or after it.
 
-    The server rejects blank texts. Dropping them would remove the line breaks between paragraphs.
+    Dropping them would remove the line breaks between paragraphs.
     """
     # "text content blocks must contain non-whitespace text" (anthropics/claude-code#23440).
     if len(parts) == 1 or not any(type(part) is ir.Text and part.text.isspace() for part in parts):
@@ -279,7 +280,8 @@ class TurnEncoder:
                 self._drop_changes(pending.message)
         if self._last_assistant and self.turns[-1]["role"] == "assistant":
             self._remove_rejected_prefill()
-        # Anthropic's server rejects such a conversation, but relays accept it. So the turn is encoded and reported.
+        # Anthropic's server accepts such a conversation, Bedrock's rejected it (anthropics/anthropic-sdk-typescript#622).
+        # So the turn is encoded and reported.
         if self._first_assistant is not None and self.turns:
             self._losses.changed(self._first_assistant, "", simplify_content(self.turns[0]["content"]), "first_turn")
         # "Each `tool_use` block must have a corresponding `tool_result` block in the next message" (OpenHands/OpenHands#7512).
@@ -321,7 +323,7 @@ class TurnEncoder:
         self.turns[-1]["content"] = kept
 
     def _trim_prefill(self, block: JsonObject, message: ir.Message) -> None:
-        """Remove white space from the end of a prefill, which the server rejects there.
+        """Remove white space from the end of a prefill, which the server rejects there (tailcallhq/forgecode#1872).
 
         The changed texts are noted. Without a changed text, an answer that no server of the caller's format continues is noted as a whole.
         """
@@ -439,7 +441,7 @@ class TurnEncoder:
 
     def _place_pending(self) -> None:
         """Emit the pending system messages as one, if the last turn is a user turn. Else they stay pending."""
-        # The server accepts a system message only after a user turn, and no two in a row (Anthropic, system messages).
+        # The server accepts a system message only after a user turn, and no two in a row (module docstring).
         if not self.turns or self.turns[-1]["role"] != "user":
             self._moved_count = len(self._pending)
             return

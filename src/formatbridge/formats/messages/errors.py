@@ -1,6 +1,7 @@
 """Errors of Anthropic Messages, and the bodies that relays send instead.
 
-``encode_rejection`` is here alone, because only in this format the server may store a conversation as a ``thread``.
+``encode_rejection`` is here alone, because only in this format the server may store a conversation as a ``thread`` (official
+SDK, beta types, ``BetaMessageThreadParam``).
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
 
 
 def encode_rejection(error: LossyConversionError, message: str) -> JsonObject | None:
-    """Encode the rejection of a request with a ``thread``. On this error code, Anthropic's SDK sends the whole conversation."""
+    """Encode the rejection of a request with a ``thread``. After it, Anthropic's SDK (``lib/threads``) sends the whole conversation."""
     if not any(loss.path.startswith("/thread") and loss.severity == "impossible" for loss in error.losses):
         return None
     details = {"error_code": "thread_unsupported_request"}

@@ -65,7 +65,7 @@ _SWITCHES = {"enabled": True, "defer_loading": False}
 
 
 def decode_hosted_tool(raw: JsonObject, src: str) -> ir.HostedTool:
-    """Decode a tool that Anthropic defines. No other format has the tools that the caller runs, such as ``bash``."""
+    """Decode a tool that Anthropic defines. One that the caller runs, such as ``bash``, has the family ``other``."""
     kind = str(raw.get("type"))
     if not _is_valid(raw):
         return ir.HostedTool(family="other", kind=kind, src=src)
@@ -112,7 +112,7 @@ def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None
     drop_unheld(tool, losses)
     kind, name = hosted_type(tool, losses)
     body: JsonObject = {"type": kind, "name": name}
-    # The server has two searches of tools. The search of Responses has no kind.
+    # The server has two searches of tools (official SDK, ``ToolUnionParam``). That of Responses has no kind (OpenAI's SDK).
     if tool.family == "tool_search" and _VERSION.sub("", tool.kind) != name:
         losses.changed(tool, "", body)
     elif tool.family != "tool_search" and losses.dialect is not None and tool.kind in losses.dialect.tool_types:
@@ -213,7 +213,7 @@ def decode_server(raw: JsonObject, index: int, toolset: JsonObject, toolset_src:
 
 def encode_server(server: ir.McpServer, losses: Ledger) -> tuple[JsonObject, JsonObject] | None:
     """Encode an MCP server as an entry of ``mcp_servers`` and a toolset; None if it has no URL."""
-    # A connector of OpenAI has an id and no URL.
+    # A connector of OpenAI has an id and no URL (OpenAI's SDK, ``Mcp.connector_id``).
     if server.url is None:
         losses.dropped(server, code="not_portable")
         return None
@@ -239,7 +239,7 @@ def _read_authorization_token(server: ir.McpServer, losses: Ledger) -> str | Non
     token = server.authorization_token
     for name, value in (server.headers or {}).items():
         scheme, _, credentials = value.partition(" ")
-        # Responses has any headers here, and OpenAI's clients often pass the token in one.
+        # Responses has headers "for authentication or other purposes" (OpenAI's SDK, ``Mcp.headers``).
         is_bearer = name.lower() == "authorization" and scheme.lower() == "bearer"
         if not is_bearer:
             losses.dropped(server, f"headers/{escape(name)}")
@@ -367,7 +367,7 @@ def _encode_code_result(part: ir.Hosted) -> JsonObject:
         "type": "code_execution_result",
         "stdout": part.output or "",
         "stderr": part.error or "",
-        # OpenAI reports no exit status.
+        # OpenAI reports no exit status (its SDK, ``ResponseCodeInterpreterToolCall``).
         "return_code": 1 if failed else 0,
         "content": [],
     }
@@ -436,7 +436,8 @@ def encode_hosted(part: ir.Hosted, losses: Ledger) -> list[JsonObject]:
     blocks = []
     if part.role in ("call", "both"):
         blocks.append(_encode_mcp_call(part, losses) if part.family == "mcp" else _encode_code_call(part))
-    # Servers include the output of code only if the request asks for it, so a call that is complete may have no result.
+    # OpenAI includes the output of code only on request (its SDK, ``include``: ``code_interpreter_call.outputs``).
+    # So a call that is complete may have no result.
     has_result = part.family == "mcp" or part.output is not None or part.error is not None or part.status == "failed"
     if part.role == "result" or (part.role == "both" and has_result):
         blocks.append(_encode_mcp_result(part, losses) if part.family == "mcp" else _encode_code_result(part))

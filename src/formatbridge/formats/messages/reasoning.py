@@ -108,7 +108,8 @@ def encode_carried_token(token: ir.Signature | None, losses: Ledger, options: Op
     if not options.carry_reasoning:
         losses.dropped(token, code="foreign_signature")
         return None
-    # Calls and texts have no field for a token, so a separate block carries it. Clients return such blocks unchanged.
+    # Calls and texts have no field for a token, so a separate block carries it. Clients return such blocks unchanged
+    # (Anthropic, "Extended thinking").
     return {"type": "redacted_thinking", "data": encode_token(token, "messages", kind="call")}
 
 

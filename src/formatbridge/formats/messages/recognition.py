@@ -11,7 +11,7 @@ from formatbridge.jsontext.types import JsonObject
 DETECTION: tuple[DetectionRule, ...] = (
     DetectionRule("request", 8, "messages", shape=list),
     DetectionRule("request", 1, "max_tokens"),
-    DetectionRule("request", 5, "max_tokens", (0,)),  # "Set to `0` to populate the prompt cache" (official SDK); OpenAI: at least 1
+    DetectionRule("request", 5, "max_tokens", (0,)),  # "Set to `0` to populate the prompt cache" (official SDK)
     DetectionRule("request", 6, "messages/*/output_config", shape=dict),
     DetectionRule("request", 6, "system"),
     DetectionRule("request", 2, "top_k"),
@@ -57,7 +57,7 @@ def recognizes_event(event: JsonObject) -> bool:
 
 
 def recognizes_error(event: JsonObject, name: str) -> bool:
-    """Return whether an event is an error by its name. Anthropic's SDK reads only the name."""
+    """Return whether an event is an error by its name. Anthropic's SDK reads only the name (``Stream``)."""
     del event
     return name == "error"
 

@@ -1,6 +1,6 @@
 """Requests of Anthropic Messages.
 
-``repair_history`` is here alone, because only this server demands the thinking of earlier turns.
+``repair_history`` is here alone, because the server demands the thinking of earlier turns (anomalyco/opencode#3077).
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
         _decode_nested_options(body, request)
     settings = request.settings
     for name in ("top_p", "top_k"):
-        if settings.get(name) == -1:  # some clients send -1 for a setting without a value
+        if settings.get(name) == -1:  # a setting without a value (fixture sampling_unset_only)
             del settings[name]  # type: ignore[misc]  # one of the two names
     return request
 
@@ -151,7 +151,7 @@ def _added_tools(turns: list[JsonObject]) -> list[JsonObject]:
 def _lacks_thinking(turns: list[JsonObject]) -> bool:
     """Return whether the current reply lacks the thinking at its start that the server demands with a thinking budget.
 
-    The current reply is that to the last user text. It includes tool calls and their results.
+    The current reply is that to the last user text. It includes tool calls and their results. Source: anomalyco/opencode#3077.
     """
     has_reply = False
     for turn in reversed(turns):
@@ -236,7 +236,7 @@ def _encode_system_prompt(messages: list[ir.Message], losses: Ledger) -> list[Js
 def _encode_tools(request: ir.Request, conversation: JsonObject, losses: Ledger) -> tuple[JsonObject, bool]:
     """Encode the tools and the tool choice, which the server rejects without tools. Also return whether the model must call a tool.
 
-    Tools that system messages add count too.
+    Tools that system messages add count too. Source: microsoft/autogen, ``_anthropic_client.py``.
     """
     body = encode_tools(request.tools, losses)
     tools: list[JsonObject] = body.get("tools", [])

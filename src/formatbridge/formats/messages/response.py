@@ -207,7 +207,7 @@ def decode_finish(body: JsonObject) -> ir.Finish | None:
     value, details, sequence = body.get("stop_reason"), body.get("stop_details"), body.get("stop_sequence")
     if value is None and not details and sequence is None:
         return None
-    # A stop sequence or details without a reason come from relays. Such a response has ended normally.
+    # A response with a stop sequence or details and without a reason has ended normally.
     reason = FINISH.get(value) if value is not None else "stop"
     finish = ir.Finish(reason or "other", value, reason is None)
     finish.stop_sequence = sequence
@@ -229,7 +229,7 @@ def encode_finish(finish: ir.Finish | None, has_calls: bool, has_refusal: bool, 
         return body
     is_exact = _VALUE_OF_FINISH[finish.reason][1] and (has_calls or finish.reason != "tool_calls")
     # "You may provide the response back as-is" after ``pause_turn`` (official SDK, ``Message.stop_reason``). Other pauses differ.
-    if finish.is_specific and finish.reason == "pause":  # in this format the client continues after a pause
+    if finish.is_specific and finish.reason == "pause":
         is_exact = False
     note_finish(finish, value, is_exact, losses)
     drop_unheld_in_answer(finish, losses)

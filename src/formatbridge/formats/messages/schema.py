@@ -131,7 +131,7 @@ class _Subschema:
     def _encode_type(self, work: _Work) -> list[Any]:
         """Encode the keywords that define the allowed values: literals, a union, or types. Return the types whose keywords are encoded.
 
-        The server accepts no type together with literals or a union. If they do not imply the type, it goes into the description.
+        ``transform_schema`` writes no type together with literals or a union. If they do not imply the type, it goes into the description.
         """
         kind = self.unread.pop("type", None)
         if kind is None:
@@ -160,7 +160,7 @@ class _Subschema:
         return [] if literals or lacks_properties else kinds
 
     def _implied_type(self) -> str | list[str] | None:
-        """Return the type that the keywords imply, because the server requires a type; None if another keyword defines the values."""
+        """Return the type that the keywords imply, which ``transform_schema`` requires; None if another keyword defines the values."""
         if self.is_fragment or not _VALUE_KEYWORDS.isdisjoint(self.unread):
             return None
         kinds = [
@@ -328,14 +328,16 @@ def decode_format(body: JsonObject) -> tuple[ir.OutputFormat | None, JsonObject 
     if raw.get("type") != "json_schema":
         return None, merge_extra(unread, {src[1:]: raw})
     extra = read_extra(raw, frozenset({"type", "schema"}))
-    # The server enforces every schema, which OpenAI does only with ``strict``.
+    # The server enforces every schema (platform.claude.com/docs/en/build-with-claude/structured-outputs).
+    # OpenAI's does so only with ``strict`` (its SDK).
     return ir.OutputFormat(type="json_schema", schema=raw["schema"], strict=True, src=src, extra=extra), unread
 
 
 def encode_json_mode(format: ir.OutputFormat, system: list[JsonObject], losses: Ledger, options: Options) -> list[JsonObject]:
-    """Return the blocks of the system prompt. For a JSON mode, which this format lacks, an instruction to write JSON is added.
+    """Return the blocks of the system prompt. For a JSON mode, an instruction to write JSON is added.
 
-    Without the instruction the model writes prose, which the caller cannot parse. A recursive schema is written into the instruction.
+    The format has no such mode (official SDK, ``OutputConfigParam``). Without the instruction the caller may get prose. A recursive
+    schema is written into the instruction.
     """
     if format.type == "text" or _is_enforced(format):
         return system

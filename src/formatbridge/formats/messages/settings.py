@@ -36,7 +36,7 @@ RANGES: Ranges = {"temperature": (0.0, 1.0), "top_p": (0.0, 1.0)}
 TIERS = ValueTable(("auto", "auto"), ("standard", "standard_only"))
 
 _VERSION_WITHOUT_SAMPLING = "2026-10-21"
-"""The version of the API that rejects the sampling parameters."""
+"""The version of the API without the sampling parameters. Source: the official SDK of 2026-11, ``MessageCreateParams``."""
 _SAMPLING = ("temperature", "top_p", "top_k")
 _MIN_TOP_P_WITH_THINKING = 0.95
 """The smallest ``top_p`` that the server accepts with thinking. Source: Anthropic's page "Extended thinking"; SEMOSS/Semoss#1655."""
@@ -152,7 +152,7 @@ def _decode_context_management(raw: JsonObject, settings: JsonObject, unread: Js
 
 
 def _encode_top_k(request: ir.Request, top_k: float, losses: Ledger) -> int:
-    # ``top_k`` is an integer here, and a number in generate_content, whose SDK has a float.
+    # ``top_k`` is an integer here (API reference of 2023-06-01). Google's SDK has a float (``GenerateContentConfig.top_k``).
     integer = int(top_k)
     if integer != top_k:
         losses.changed(request, "top_k", integer, "out_of_range")
@@ -189,7 +189,7 @@ def _default_sampling(settings: ir.Settings) -> frozenset[str]:
 
 
 def _encode_stop(request: ir.Request, stop: list[str], losses: Ledger) -> JsonObject:
-    # The server rejects others: "stop_sequences: each must contain non-whitespace".
+    # The server rejects others: "each stop sequence must contain non-whitespace" (BerriAI/litellm#3286).
     kept = [text for text in stop if text.strip()]
     if len(kept) < len(stop):
         losses.changed(request, "stop", kept, "out_of_range")

@@ -1,6 +1,6 @@
 """Decoder for streams of Anthropic Messages: ``message_start``, content blocks, ``message_delta`` with the usage, ``message_stop``.
 
-Some servers omit any of these events. ``stream_state`` handles deviations in content blocks.
+Relays omit some of these events (fixtures end_without_stop, stop_without_end). ``stream_state`` handles deviations in content blocks.
 
 ``is_error_event`` is public because folding a stream needs it, too.
 """
@@ -103,7 +103,7 @@ class StreamDecoder:
             # Some relays end a complete response without a stop reason (fixture stop_without_end).
             case "message_stop" if self._stop.get("stop_reason") or self._blocks.are_complete:
                 self._end(out)
-            case "message_stop":  # some relays send it after a truncated response
+            case "message_stop":  # after an incomplete block
                 self._is_truncated = True
             case "ping":
                 pass

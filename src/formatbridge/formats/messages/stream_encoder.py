@@ -196,7 +196,7 @@ class StreamEncoder:
         while self._open is not None:  # parts that the source did not end
             out += self._end_part(events.PartEnd(self._first.number or 0, self._open.index)) + self._encode_pending()
         usage = self._encode_usage()
-        if self._counts_reasoning:  # otherwise clients keep the count of message_start
+        if self._counts_reasoning:  # else ``accumulate_event`` of the SDK keeps the count of the start
             usage.setdefault("output_tokens_details", {"thinking_tokens": 0})
         stop = encode_finish(self._finish, self._has_calls, self._has_refusal, null_ledger())
         out += _encode_event("message_delta", {"type": "message_delta", "delta": stop, "usage": usage})
@@ -359,7 +359,7 @@ class StreamEncoder:
         if not block.has_deltas and isinstance(final, ir.ToolCall):
             out = self._add_text(block, encode_arguments_text(final))
         is_free_text = isinstance(block.part, ir.ToolCall) and block.part.kind == "custom"
-        # The SDK parses the joined deltas as JSON, so a call without arguments gets an empty object.
+        # The SDK parses the joined deltas as JSON (``accumulate_event``), so a call without arguments gets an empty object.
         text = "" if block.has_deltas else _BEFORE_FREE_TEXT if is_free_text else "{}"
         text += _AFTER_FREE_TEXT if is_free_text else ""
         return out + (block.head + dumps(text) + _AFTER_TEXT if text else b"") + self._blocks.stop()

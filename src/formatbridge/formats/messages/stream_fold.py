@@ -126,7 +126,7 @@ def unfold_stream(body: JsonObject) -> list[JsonObject]:
 
 
 def _unfold_block(block: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
-    """Return the start of a block and its deltas, as Anthropic streams it. A block of another type has no deltas."""
+    """Return the start of a block and its deltas, as Anthropic streams it ("Streaming messages"). A block of another type has no deltas."""
     kind = block.get("type")
     if kind == "text" and block.get("text"):
         citations = [{"type": "citations_delta", "citation": citation} for citation in block.get("citations") or ()]

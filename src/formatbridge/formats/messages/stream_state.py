@@ -1,6 +1,7 @@
 """State of the decoder for streams of Anthropic Messages: the content blocks and their parts.
 
-Some servers omit starts and stops, reuse an index, or interleave blocks. A block with the carried token of the next part becomes no part.
+Relays omit starts and stops, reuse an index, or interleave blocks (fixtures block_never_opened, block_never_closed, tools_index_reused,
+tools_interleaved). A block with the carried token of the next part becomes no part.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ def _encode_tool_use(call: ir.ToolCall, losses: Ledger, parsed: ParsedArguments)
     block = encode_call_start(call, losses)
     if call.kind == "custom":
         block["input"] = wrap_text(str(call.arguments))
-        # Custom tools of OpenAI take free text. ``input`` is an object (official SDK, ``ToolUseBlockParam``).
+        # Custom tools of OpenAI take free text (its SDK). ``input`` is an object (official SDK, ``ToolUseBlockParam``).
         losses.changed(call, "", {"type": "tool_use", "name": block["name"]}, "wrapped")
     else:
         block["input"] = encode_arguments_object(call, losses, parsed)

@@ -1,6 +1,7 @@
 """Tool definitions and tool choice of Anthropic Messages.
 
-``server_tools_of`` is here alone, because only this server requires unique names of its server tools.
+``server_tools_of`` is here alone, because only this server requires unique names of its server tools
+(tailcallhq/forgecode#892).
 """
 
 from __future__ import annotations
@@ -141,10 +142,11 @@ def encode_function(tool: ir.FunctionTool, pointer: str, has_code: bool, losses:
 
 
 def _encode_parameters(tool: ir.FunctionTool, pointer: str, losses: Ledger) -> JsonObject:
-    """Encode the schema of a function's arguments. The server demands that its type is ``object``."""
+    """Encode the schema of a function's arguments. Its type is ``object`` (official SDK, ``InputSchemaTyped``)."""
     schema = tool.parameters
     if not schema:
-        # ``input_schema`` is required (official SDK, ``ToolParam``). A strict schema must also close its objects.
+        # ``input_schema`` is required (official SDK, ``ToolParam``). A strict schema must also close its objects
+        # (BerriAI/litellm#35808).
         empty: JsonObject = {"type": "object", "properties": {}} | ({"additionalProperties": False} if tool.strict else {})
         losses.added(f"{pointer}/input_schema", empty)
         return empty

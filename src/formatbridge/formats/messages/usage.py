@@ -1,6 +1,7 @@
 """Usage of Anthropic Messages.
 
 ``input_tokens`` excludes the tokens that are read from or written to the cache. The canonical ``input`` includes them.
+Source: the official SDK, ``Message.usage``.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
         losses.dropped(usage, "total", "accounting")
     # "Total input tokens in a request is the summation of" the three counts (official SDK, ``Message.usage``).
     read, written = usage.cache_read or 0, usage.cache_write or 0
-    # Some servers count cached tokens outside the input, which makes the difference negative.
+    # Azure counts cached tokens of Grok outside the input (recorded traffic), which makes the difference negative.
     uncached = usage.input - read - written
     body: JsonObject = {
         "input_tokens": uncached if uncached >= 0 else losses.weakened(usage, "input", 0, "accounting"),

@@ -115,7 +115,7 @@ class ThinkingBlock(Wire):
     """
 
     signature: str | None = None
-    """Opaque; the vendor rejects the block unless it is sent back unchanged. Other servers leave it out."""
+    """Opaque; the vendor rejects a changed one (anthropics/anthropic-sdk-python#1598). Relays leave it out (fixture reasoning_unsigned)."""
     thinking: str
     type: Literal["thinking"]
 

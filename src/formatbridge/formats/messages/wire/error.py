@@ -26,7 +26,7 @@ class ErrorObject(Wire):
     type: str | None = None
     """``invalid_request_error``, ``authentication_error``, ``billing_error``, ``permission_error``,
     ``not_found_error``, ``rate_limit_error``, ``timeout_error``, ``api_error``, ``overloaded_error``,
-    ``request_too_large`` and more. Relays send other values, even ``<nil>``."""
+    ``request_too_large`` and more. Relays send other values, even ``<nil>`` (fixture error_nil)."""
     details: ErrorDetails | list[Any] | str | None = None
     code: str | int | None = None
     param: str | None = None

@@ -134,7 +134,7 @@ class ModelList(Wire):
     ESSENTIAL = ("data",)
 
     data: list[Model] | None
-    """Null for an empty list, from relays."""
+    """Null is an empty list."""
     first_id: str | None = None
     has_more: bool | None = None
     last_id: str | None = None

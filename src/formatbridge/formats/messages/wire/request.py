@@ -214,16 +214,17 @@ class Request(Wire):
     """The request body, in both dated versions, stable and beta.
 
     The SDK's options ``betas``, ``user_profile_id`` and ``workspace_id`` are HTTP headers, not part of the body.
-    Source: specification, POST /v1/messages; official SDK types, 2026-11. Seen: recorded traffic.
+    Source: specification, POST /v1/messages; official SDK types, 2026-11. Seen: recorded traffic. Models that reject sampling
+    parameters: platform.claude.com/docs/en/about-claude/models/whats-new-claude-4-7.
     """
 
     model_config = AT_ONCE
 
     max_tokens: Count | None = None
-    """Maximum of output tokens, reasoning included. 0 fills the cache and generates nothing. Relays do not require it."""
+    """Maximum of output tokens, reasoning included. 0 fills the cache and generates nothing. Required by the vendor."""
     messages: list[Message]
     model: str | None = None
-    """Absent on clouds with the model in the URL."""
+    """Absent on clouds with the model in the URL (recorded traffic)."""
     cache_control: CacheControl | None = None
     """Sets a cache mark on the last block that can have one."""
     container: str | Container | None = None
@@ -237,7 +238,7 @@ class Request(Wire):
     speed: str | None = None
     """``standard`` or ``fast``."""
     stop_sequences: list[str] | None = None
-    """The vendor rejects blank ones."""
+    """The vendor rejects blank ones (BerriAI/litellm#3286)."""
     system: str | list[SystemBlock] | None = None
     thinking: Thinking | None = None
     tool_choice: ToolChoice | None = None
@@ -248,7 +249,7 @@ class Request(Wire):
     top_k: Int | None = None
     """Version 2023-06-01; newer models reject it."""
     top_p: Annotated[float, Numeric(0, 1)] | Literal[-1] | None = None
-    """Some clients send -1 for unset, here and in ``top_k``. Version 2023-06-01; newer models reject it."""
+    """-1 is unset, here and in ``top_k`` (fixture sampling_unset_only). Version 2023-06-01; newer models reject it."""
     billing_policy: BillingPolicy | None = None
     compaction: CompactionOptions | None = None
     context_management: ContextManagementOptions | None = None

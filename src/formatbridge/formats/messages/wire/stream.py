@@ -1,7 +1,7 @@
 """The events of a stream.
 
 ``message_start``, then each block as start, deltas and stop, then ``message_delta``, then ``message_stop``; ``ping``
-and ``error`` anywhere. Relays leave out some events, even ``message_delta``.
+and ``error`` anywhere. Relays leave out some events, even ``message_delta`` (fixture stop_without_end).
 """
 
 from typing import Annotated, Any, Literal
