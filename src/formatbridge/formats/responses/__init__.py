@@ -47,7 +47,7 @@ _TELEMETRY = TelemetryFacts(
 
 _TOOL_RULES = ToolRules(
     name=re.compile(r"[A-Za-z0-9_-]+"),
-    longest_name=64,  # as in Chat Completions
+    longest_name=64,  # source: the official SDK of Chat Completions, ``FunctionDefinition.name``
     longest_call_id=64,  # source: openclaw/openclaw#875
     has_custom_tools=True,
     has_namespaces=True,

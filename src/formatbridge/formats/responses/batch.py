@@ -1,6 +1,6 @@
 """Lines of OpenAI's batch files for Responses.
 
-Both formats of OpenAI share the layout, so this file has no functions.
+Both formats of OpenAI share the layout, so this file has no functions. Source: OpenAI, "Batch API", guide.
 """
 
 from __future__ import annotations

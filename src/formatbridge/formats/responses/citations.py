@@ -43,7 +43,8 @@ def decode_citations(raw: list[JsonObject] | None, src: str) -> tuple[list[ir.Ci
 
 def shift_citations(citations: list[ir.Citation], by: int) -> None:
     """Add ``by`` to the offsets of citations, so that they count from the start of the response."""
-    # Here offsets count from the start of a content part. The texts of a response are joined in Chat Completions and Gemini.
+    # The SDK documents offsets "in the message" (``AnnotationURLCitation``). Recorded messages have one content part, and the offsets are
+    # read as those of the part. The texts of a response are joined in Chat Completions and Gemini.
     for citation in citations:
         if citation.start is not None:
             citation.start += by
@@ -108,7 +109,7 @@ def _decode_file(raw: JsonObject, src: str) -> ir.Citation:
 
 
 def _decode_container_file(raw: JsonObject, src: str) -> ir.Citation:
-    # ``container_id`` stays an unmodelled field: no other server can read a file in this container.
+    # ``container_id`` stays an unmodelled field: the container is one of the server (official SDK, ``AnnotationContainerFileCitation``).
     return ir.Citation(
         kind="file",
         file_id=raw["file_id"],

@@ -203,7 +203,6 @@ def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
     has_detail = part.detail is not None or losses.dialect is None or losses.dialect.reads_image_detail
     image: JsonObject = {"type": "input_image", "detail": detail} if has_detail else {"type": "input_image"}
     if part.file_id is not None:
-        # The id of a file is valid at the vendor where it was uploaded.
         if part.vendor != "openai":
             losses.dropped(part, code="foreign_id")
             return None
@@ -220,7 +219,7 @@ def _decode_file(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
     if content is None and url is None and file_id is None:
         return ir.Opaque(format="responses", raw=raw, label="input_file", src=src)
     mime, data = read_file_data(content, name) if content is not None else (None, None)
-    # ``file_data`` is a data URL or base64 alone. Callers of litellm also put an address there, such as ``gs://``.
+    # ``file_data`` is a data URL or base64 alone. Callers of litellm also put an address there, such as ``gs://`` (fixture video_stored).
     if data is not None and url is None and is_address(data):
         mime, data, url = mime or guess_mime(data), None, data
     cache = decode_cache(raw, src)
@@ -290,7 +289,7 @@ def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
     if part.kind in ("audio", "video"):
         losses.dropped(part, code="unsupported_media")
         return None
-    is_image = part.kind == "image" and known_mime(part) != PDF  # some callers send a PDF as an image
+    is_image = part.kind == "image" and known_mime(part) != PDF  # a PDF is a file
     item = _encode_image(part, losses) if is_image else _encode_file(part, losses)
     if item and part.cache:
         item.update(encode_cache(part.cache, losses))

@@ -60,7 +60,8 @@ def encode_message(message: ir.Message, items: list[JsonObject], ids: ItemIds, l
         _encode_assistant_parts(message.parts, items, ids, losses, options)
         return
     content_parts: list[ir.Part] = []
-    # In Anthropic Messages, results and texts are in one user turn. Here the results precede the text, because each is an item.
+    # In Anthropic Messages, results and texts are in one user turn ("Handle tool calls").
+    # Here the results precede the text, because each is an item.
     for part in message.parts:
         if type(part) is ir.ToolResult:
             ids.note_result(part, len(items))
@@ -186,7 +187,8 @@ def _encode_other_part(part: ir.Part, items: list[JsonObject], ids: ItemIds, los
     elif isinstance(part, ir.Reasoning):
         item = encode_reasoning(part, losses, options)
     elif isinstance(part, ir.Media):
-        # An assistant message has no image. The item of an image generation call is the only place for one of the model.
+        # An assistant message has no image (official SDK, ``ResponseOutputMessage``).
+        # The item of an image generation call is the only place for one of the model.
         drop_field(part, "signature", losses, "responses")
         item = encode_generated_image(part, len(items), ids, losses)
         if item:

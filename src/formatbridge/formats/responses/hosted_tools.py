@@ -113,7 +113,7 @@ def _encode_search(tool: ir.HostedTool) -> JsonObject:
 
 
 def _decode_code(raw: JsonObject) -> JsonObject | None:
-    """Return the unread fields of a code interpreter tool. Other servers use an automatic container, too."""
+    """Return the unread fields of a code interpreter tool. An automatic container is the default."""
     # {"type": "code_interpreter", "container": {"type": "auto", "file_ids": ["file_1"]}}, or the id of a container
     container = raw.get("container")
     if not isinstance(container, dict) or container.get("type") != "auto":
@@ -122,7 +122,10 @@ def _decode_code(raw: JsonObject) -> JsonObject | None:
 
 
 def decode_server(raw: JsonObject, src: str) -> ir.McpServer:
-    """Decode an MCP server. Without ``require_approval``, every call requires approval, which is kept as an unmodelled field."""
+    """Decode an MCP server. Without ``require_approval``, every call requires approval, which is kept as an unmodelled field.
+
+    Source: OpenAI, "MCP and Connectors", guide, section "Approvals".
+    """
     # {"type": "mcp", "server_label": "docs", "server_url": "https://mcp.example", "allowed_tools": ["search"],
     #  "require_approval": "never"}; ``allowed_tools`` may be a filter: {"tool_names": ["search"], "read_only": true}
     allowed, approval = raw.get("allowed_tools"), raw.get("require_approval")
@@ -148,7 +151,7 @@ def decode_server(raw: JsonObject, src: str) -> ir.McpServer:
 def encode_server(server: ir.McpServer, losses: Ledger) -> JsonObject:
     """Encode an MCP server; without an approval setting no call requires approval, as in other formats."""
     drop_unheld(server, losses)
-    # Anthropic Messages can disable single tools; ``allowed_tools`` lists the allowed ones only.
+    # Anthropic Messages can disable single tools (its SDK, ``BetaMCPToolConfig``); ``allowed_tools`` lists the allowed ones only.
     for name in server.denied_tools or ():
         losses.dropped(server, f"denied_tools/{escape(name)}/enabled")
     label = legal_label(server.label)
@@ -161,7 +164,7 @@ def encode_server(server: ir.McpServer, losses: Ledger) -> JsonObject:
         "allowed_tools": server.allowed_tools,
         "server_description": server.description,
         "defer_loading": server.defer_loading,
-        # The default of the server is ``always``, which would stop a call that no other format stops.
+        # By default the server asks for approval (``decode_server``), which would stop a call that no other format stops.
         "require_approval": "never" if server.approval is None else server.approval,
     }
     return encoded | {key: value for key, value in fields.items() if value is not None}
@@ -210,7 +213,8 @@ def _unread_status(raw: JsonObject, *, can_express_failed: bool) -> JsonObject |
 
 def _is_incomplete(raw: JsonObject, *outputs: object) -> bool:
     """Return whether a call ended without any of its outputs; in other formats such a call has no result."""
-    # Here the output is a field of the call. In other formats it is a separate block, whose absence means that the server paused.
+    # Here the output is a field of the call. In other formats it is a separate block, whose absence means that the server paused
+    # (fixture hosted_mcp_paused of Messages).
     return raw.get("status") == "incomplete" and all(value is None for value in outputs)
 
 

@@ -1,4 +1,4 @@
-"""The list of models of Responses; Chat Completions has the same endpoint."""
+"""The list of models of Responses; Chat Completions has the same endpoint (official SDK, ``resources/models.py``)."""
 
 from __future__ import annotations
 

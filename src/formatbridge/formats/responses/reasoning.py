@@ -55,7 +55,7 @@ def encode_reasoning(part: ir.Reasoning, losses: Ledger, options: Options) -> Js
         item_id = id_of(part)
         item: JsonObject = {"type": "reasoning", "id": item_id} if item_id else {"type": "reasoning"}
         return item | {"summary": _summary(part.text), "encrypted_content": signature.token}
-    # Servers of open models, such as vLLM, read reasoning without a token.
+    # Servers of open models, such as vLLM, read reasoning without a token (``docs/dialects.md``, ``accepts_unsigned_reasoning``).
     reads_unsigned = rules is not None and rules.accepts_unsigned_reasoning
     if not part.text or (options.unsigned_reasoning == "drop" and not reads_unsigned):
         drop_unsigned(part, losses)
@@ -64,7 +64,10 @@ def encode_reasoning(part: ir.Reasoning, losses: Ledger, options: Options) -> Js
 
 
 def _encode_as_text(part: ir.Reasoning, losses: Ledger) -> JsonObject | None:
-    """Encode reasoning for a server that reads the encrypted content of an item as its text. Without a text there is nothing to read."""
+    """Encode reasoning for a server that reads the encrypted content of an item as its text; None without a text.
+
+    Its answers have the same text as summary and as encrypted content. Source: ``docs/dialects.md``, ``encrypted_reasoning_is_text``.
+    """
     if not part.text:
         drop_unsigned(part, losses)
         return None
@@ -73,7 +76,7 @@ def _encode_as_text(part: ir.Reasoning, losses: Ledger) -> JsonObject | None:
     signature = part.signature
     if signature is not None and is_native_token(signature, "responses"):
         item = item | ({"id": item_id} if (item_id := id_of(part)) else {})
-        if signature.token != part.text:  # the server's answers have the same text as summary and as encrypted content
+        if signature.token != part.text:
             losses.dropped(signature, code="unsupported_by_server")
     else:
         drop_field(part, "id", losses)
@@ -111,7 +114,8 @@ def encode_carried_token(
     """Encode a token as the encrypted content of a response. With the kind ``call``, it belongs to the next item."""
     if signature is None:
         return None
-    # Clients send back ``encrypted_content`` unchanged, so a tagged token of another vendor comes with the next request.
+    # Clients send back ``encrypted_content`` unchanged (official SDK, ``include``).
+    # So a tagged token of another vendor comes with the next request.
     if signature.issuer != "responses" and not options.carry_reasoning:
         losses.dropped(signature, code="foreign_signature")
         return None
@@ -170,7 +174,7 @@ def decode_reasoning_config(raw: JsonObject) -> ir.ReasoningConfig:
 
 
 def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
-    """Encode the effort and the summary setting; the server returns no summary by default."""
+    """Encode the effort and the summary setting; a summary is opt-in (OpenAI, "Reasoning models", guide)."""
     drop_unheld(config, losses)
     effort = encode_effort(config, losses)
     fields: JsonObject = {"effort": effort} if effort else {}

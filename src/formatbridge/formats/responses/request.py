@@ -104,7 +104,8 @@ def _encode_storage(request: ir.Request, body: JsonObject, losses: Ledger) -> No
     (pydantic/pydantic-ai#2865), so only a request with a reasoning configuration has it.
     """
     store = request.settings.get("store")
-    # The setting of OpenAI's two formats. In generate_content, ``store`` controls the logs of the server, so it is unmodelled there.
+    # The setting of OpenAI's two formats. In generate_content, ``store`` controls the logs of the server, so it is unmodelled there
+    # (ai.google.dev/api/generate-content: "Configures the logging behavior").
     if store is not None:
         body["store"] = store
     elif request.format != "responses":
@@ -118,7 +119,7 @@ def _encode_storage(request: ir.Request, body: JsonObject, losses: Ledger) -> No
 
 
 def _encode_tools(request: ir.Request, items: list[JsonObject], losses: Ledger) -> JsonObject:
-    """Encode the tools, the tool choice and ``parallel_tool_calls``; the server accepts the latter two only with tools."""
+    """Encode the tools, the tool choice and ``parallel_tool_calls``, the latter two only with tools."""
     tools, search = request.tools, None
     if request.format != "responses":  # tools of this format are what their caller meant
         tools, search = adapt_tool_search(tools, added_tools(request), losses)
@@ -160,7 +161,7 @@ def _encode_messages(request: ir.Request, body: JsonObject, losses: Ledger, opti
     messages = request.messages if options.mid_system == "native" else with_instructions_first(request.messages, losses)
     # ``instructions`` is one text without a role and a cache mark, so other instructions stay messages.
     format = request.output_format
-    # JSON mode requires the word in the input. If only the system text has it, this text is a message.
+    # JSON mode requires the word in the input (``lacks_json_word``). If only the system text has it, this text is a message.
     only_system_has_word = lacks_json_word(messages[1:], format) and not lacks_json_word(messages, format)
     if messages and not only_system_has_word and _is_single_system_text(messages[0]) and leading_instructions(messages) == 1:
         drop_unheld(messages[0], losses)
@@ -180,7 +181,8 @@ def _encode_messages(request: ir.Request, body: JsonObject, losses: Ledger, opti
     if request.continues_last_turn:
         note_prefill(request, losses)
     if not items and body.get("instructions"):
-        # The server requires an input, so the instructions of a request without turns become its only message.
+        # "One of "input" or "previous_response_id" or 'prompt' or 'conversation' must be provided" (diegosouzapw/OmniRoute#1720).
+        # So the instructions of a request without turns become its only message.
         items.append({"type": "message", "role": "system", "content": body.pop("instructions")})
     if not items:
         note_no_turns(request, losses)

@@ -64,7 +64,7 @@ def decode_response(body: JsonObject) -> ir.Response:
 def failure_of(body: JsonObject) -> ir.Error | None:
     """Return the error of a failed or cancelled response."""
     error, status = body.get("error"), body.get("status")
-    # A failed response may have no error object, and some servers send the error with another status.
+    # A failed response may have no error object (official SDK, ``Response.error``), and an error counts whatever the status is.
     if error or status == "failed":
         return decode_failure(error or {})
     return ir.Error(kind="cancelled", message=status) if status == "cancelled" else None
@@ -232,7 +232,8 @@ class _OutputEncoder:
         self, index: int, part: ir.Text | ir.Refusal, parts: list[ir.Text | ir.Refusal]
     ) -> list[ir.Text | ir.Refusal]:
         """Add a part to the open message, or write that message and open another; return the parts of the open one."""
-        # An output text has no field for a reasoning token (Gemini's texts have one). It goes into a reasoning item before the message.
+        # An output text has no field for a reasoning token (official SDK, ``ResponseOutputText``), Gemini's texts have one.
+        # It goes into a reasoning item before the message.
         token = part.signature if type(part) is ir.Text else None
         if parts and (token or parts[-1].id != part.id):
             self._write_message(parts)
@@ -315,7 +316,8 @@ class _OutputEncoder:
 
     def _write_message(self, parts: list[ir.Text | ir.Refusal]) -> None:
         """Encode adjacent texts and refusals as one message. Adjacent texts share one part, except a text with a carried token."""
-        # Anthropic splits a text where a citation begins. Joined, it is one content part with annotations, as OpenAI sends it.
+        # Anthropic splits a text where a citation begins ("Citations"). Joined, it is one content part with annotations, as OpenAI sends it
+        # (recorded traffic).
         content: list[JsonObject] = []
         texts: list[ir.Text] = []
         for part in parts:

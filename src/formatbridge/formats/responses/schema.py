@@ -45,7 +45,7 @@ def encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
     if format.type == "json_object":
         return {"format": {"type": "json_object"}}
     note_root(format, losses)
-    # The name and the schema are required (official SDK, ``ResponseFormatTextJSONSchemaConfig``). Two formats have no name.
+    # The name and the schema are required (official SDK, ``ResponseFormatTextJSONSchemaConfig``). Messages and Gemini have no name.
     name = format.name or losses.added("/text/format/name", "response")
     schema = format.schema if format.schema is not None else losses.added("/text/format/schema", {})
     encoded: JsonObject = {"type": "json_schema", "name": name, "schema": schema}

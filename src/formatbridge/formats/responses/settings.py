@@ -39,7 +39,7 @@ OTHER_FIELDS = {
     "top_k": "top_k",
     "cache_control": "automatic_cache",
 }
-"""Canonical names of settings, by fields that only compatible servers have. A dialect states which of them its server reads."""
+"""Canonical names of settings, by fields that only compatible servers have. The servers that read them: ``docs/dialects.md``."""
 
 FIELDS = frozenset({
     "service_tier", "text", "prompt_cache_options", "context_management", "include", "stream_options", "stop", *OTHER_FIELDS,
@@ -92,7 +92,7 @@ def encode_settings(request: ir.Request, body: JsonObject, losses: Ledger) -> No
     if _NOT_FLAT.isdisjoint(settings):
         return
     limit, tier = settings.get("max_tokens"), settings.get("tier")
-    # A limit of 0 is not a limit but the request of Anthropic Messages to fill the cache, which is ``prewarm`` here.
+    # A limit of 0 is the request of Anthropic Messages to fill the cache (its SDK, ``max_tokens``), which is ``prewarm`` here.
     if limit:
         body["max_output_tokens"] = limit if limit >= _MIN_OUTPUT_TOKENS else _raise_limit(request, losses)
     if tier is not None:
@@ -102,7 +102,7 @@ def encode_settings(request: ir.Request, body: JsonObject, losses: Ledger) -> No
     # There is no flag: "Include logprobs with assistant messages" is a value of ``include`` (official SDK).
     if settings.get("logprobs"):
         body["include"] = [LOGPROBS]
-    # Anthropic's edit ``compact_20260112`` may have no threshold either: the server then has a default.
+    # Anthropic's edit may have no threshold either: the server then has a default (its SDK, ``BetaCompact20260112EditParam``).
     if "compact_at" in settings:
         limit = settings["compact_at"]
         body["context_management"] = [{"type": "compaction"} | ({"compact_threshold": limit} if limit else {})]
@@ -149,7 +149,7 @@ def _decode_cache_options(raw: JsonObject | None, settings: JsonObject) -> JsonO
 def _encode_cache_options(request: ir.Request, losses: Ledger) -> JsonObject:
     options = request.settings.get("prompt_cache_options") or {}
     encoded = {key: options[key] for key in ("mode", "ttl") if options.get(key) is not None}
-    # The id of a response to compare with is valid at the server that stored that response.
+    # ``comparison_response_id`` is an id of the server that stored the response (official SDK, ``PromptCacheOptions``).
     for key in sorted(options.keys() - {"mode", "ttl", "prewarm"}):
         losses.dropped(request, f"prompt_cache_options.{key}", severity="info")
     if options.get("prewarm") or request.settings.get("max_tokens") == 0:

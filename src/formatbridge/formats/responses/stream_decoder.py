@@ -2,7 +2,7 @@
 
 Each delta becomes an event immediately. The functions for whole responses decode the items that are done, and only new content is emitted.
 An item that is never done is decoded from the last event. Servers omit sequence numbers and item events, change ids, and send an empty
-output in the last event.
+output in the last event (fixtures text_no_sequence, text_no_envelopes, text_ids_rotate, text_empty_output).
 
 ``is_error_event`` and ``unknown_fields`` are public because folding a stream needs them, too.
 """
@@ -210,7 +210,7 @@ class StreamDecoder:
         if self._pending_start is not None:  # unknown events start no response
             if method or kind in _START_EVENTS or raw.get("error") or isinstance(body, dict):
                 self._begin(body if isinstance(body, dict) else {})
-        elif isinstance(body, dict):  # a resumed stream has the id and the model in its last event
+        elif isinstance(body, dict):  # a resumed stream (fixture text_no_created)
             self._started = fill_missing_head(self._started, *read_id_model_time(body, "created_at"), out)
         if isinstance(body, dict):
             self._head |= body
@@ -220,7 +220,7 @@ class StreamDecoder:
         self.has_unknown_fields = bool(fields)
         if method:
             method(self, raw)
-        if raw.get("error") and not self.is_complete:  # the official client raises on it, whatever its type
+        if raw.get("error") and not self.is_complete:  # openai-python raises on it, whatever its type
             self._fail(raw)
         return out
 
@@ -258,7 +258,7 @@ class StreamDecoder:
                 self._close(item, unopened_call)
             self._close_open(item)
         self._emitter.flush_token()
-        # Some servers omit the status, which the type of the event contains.
+        # Without a status, the type of the event contains it.
         body = {**body, "status": body.get("status") or raw["type"].removeprefix("response.")}
         finish = decode_finish({**body, "output": output or [item.stub() for item in self._items.all]})
         response = decode_response({**body, "id": body.get("id") or "", "output": []})
@@ -401,7 +401,7 @@ class StreamDecoder:
             self._emitter.add_text(slot, raw.get("delta"))
 
     def _message_slot(self, raw: JsonObject, kind: str) -> Slot | None:
-        """Return the part of a message for an event, or None if it is closed. Some servers send no ``added`` event for it."""
+        """Return the part of a message for an event, or None if it is closed. Its ``added`` event may be missing (text_no_envelopes)."""
         item = self._items.find(raw, raw.get("item_id"), "message")
         part_index = raw.get("content_index") or 0
         slot = item.slots.get(part_index)

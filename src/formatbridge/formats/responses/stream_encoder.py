@@ -169,7 +169,8 @@ class StreamEncoder:
 
     def _write_end(self, error: ir.Error | None) -> None:
         self._is_over = True
-        # Clients raise on the ``error`` event only. ``response.failed`` follows for those that read the last event.
+        # Clients raise on the ``error`` event only (source: ``encode_error_event``).
+        # ``response.failed`` follows for those that read the last event.
         if error is not None:
             self._writer.emit("error", encode_error_event(error))
         body = self._body(ir.Choice(parts=self._refusals(), finish=self._finish), self._usage, error)

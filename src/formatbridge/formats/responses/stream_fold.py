@@ -36,8 +36,8 @@ _LISTS = (("summary", "summary_index"), ("content", "content_index"))
 def fold_stream(events: Iterable[JsonObject]) -> JsonObject | None:
     """Return the response of the last event, with the unknown fields of all events.
 
-    Some servers send no output in the last event; it then consists of the items that are done. Returns None if other items started, or if
-    an event is an error.
+    Without an output in the last event (fixture text_empty_output), it consists of the items that are done. Returns None if other items
+    started, or if an event is an error.
     """
     body: JsonObject | None = None
     done: dict[Any, JsonObject] = {}

@@ -116,7 +116,7 @@ class Item:
         return raw | {field: "".join(self.arguments)} if field else raw
 
     def slots_out_of_range(self, count: int) -> Iterator[Slot]:
-        """Yield the open parts whose index is out of range: some servers continue to count from the item before."""
+        """Yield the open parts whose index is out of range, such as one that counts on from the item before."""
         return iter([slot for index, slot in self.slots.items() if index >= count and not slot.is_closed])
 
     def stub(self) -> JsonObject:

@@ -58,7 +58,8 @@ def decode_tool(raw: JsonObject, src: str) -> ir.Tool:
 
 def encode_tools(tools: list[ir.Tool], losses: Ledger, other_tools: Sequence[ir.Tool] = ()) -> JsonObject:
     """Encode tools, and the limit on hosted calls that they may have. ``other_tools``: the tools that the request already has."""
-    # Anthropic limits each server tool; here ``max_tool_calls`` limits all hosted tools of a response together (official SDK).
+    # Anthropic limits each server tool (its SDK, ``max_uses``).
+    # Here ``max_tool_calls`` limits all hosted tools of a response together (official SDK).
     encoded_tools, body = [], JsonObject()
     has_code = any(type(tool) is ir.HostedTool and tool.family == "code" for tool in (*other_tools, *tools))
     for tool in tools:
@@ -143,7 +144,7 @@ def encode_function(tool: ir.FunctionTool, has_code: bool, losses: Ledger) -> Js
 
 def _decode_search(raw: JsonObject, src: str) -> ir.FunctionTool:
     """Decode a tool search that the caller runs, as a function of the kind ``tool_search``."""
-    # {"type": "tool_search", "execution": "client", "description": "...", "parameters": {...}}, as Codex CLI sends it
+    # {"type": "tool_search", "execution": "client", "description": "...", "parameters": {...}}, as Codex CLI sends it (recorded requests)
     tool = ir.FunctionTool(TOOL_SEARCH, raw.get("description"), raw.get("parameters"), src=src, kind="tool_search")
     tool.extra = read_extra(raw, _SEARCH_TOOL)
     return tool
@@ -334,7 +335,7 @@ def _encode_allowed(choice: ir.ToolChoice, tools: list[ir.Tool], losses: Ledger)
 
     Hosted tools that the source always allows must be in the list, too. If a call is required, it may then be theirs, which is noted.
     """
-    # In Gemini the list concerns functions only, and server tools are always allowed.
+    # In Gemini the list concerns functions only (its SDK, ``FunctionCallingConfig``), and server tools are always allowed.
     servers = _encode_hosted_choices(tools)
     hosted = [servers.get(name) or {"type": name} for name in choice.hosted]
     free = [servers[name] for name in dict.fromkeys(choice.always_allowed) if name in servers and name not in choice.hosted]

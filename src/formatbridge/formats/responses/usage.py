@@ -1,4 +1,7 @@
-"""Token usage of Responses. As in the canonical model, the counts include cached tokens and reasoning tokens."""
+"""Token usage of Responses.
+
+As in the canonical model, the counts include cached tokens and reasoning tokens (official SDK, ``ResponseUsage``).
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ ALIASES = (
 _OFFICIAL = frozenset({"total_tokens", "input_tokens", "output_tokens", "input_tokens_details", "output_tokens_details"})
 _OFFICIAL_INPUT = frozenset({"cached_tokens", "cache_write_tokens"})
 _OFFICIAL_OUTPUT = frozenset({"reasoning_tokens"})
-# The durations of OpenAI's ``prompt_cache_options.ttl``; Anthropic's are 5m and 1h.
+# The durations of ``prompt_cache_options.ttl`` (official SDK, ``PromptCacheOptions``); Anthropic's are 5m and 1h.
 _TTLS = {"30m": "ttl_30m_tokens", "12h": "ttl_12h_tokens"}
 
 

@@ -67,7 +67,7 @@ class Audio(Wire):
 class AudioPart(Wire):
     """An audio input.
 
-    The vendor's types declare this part but no union contains it, so its servers reject it; other servers may accept it.
+    Source: official SDK types, 2026-11, ``ResponseInputAudio``, which no union contains; other servers may accept it.
     """
 
     input_audio: Audio

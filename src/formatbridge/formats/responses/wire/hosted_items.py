@@ -25,7 +25,7 @@ class SearchAction(Wire):
     type: Literal["search"]
     queries: list[str] | None = None
     query: str | None = None
-    """The older form of ``queries``, with one query; servers send both."""
+    """The older form of ``queries``, with one query; OpenAI sends both (recorded traffic)."""
     sources: list[SearchSource] | None = None
     """Present when the request includes ``web_search_call.action.sources``."""
 
@@ -255,7 +255,7 @@ class McpCall(Wire):
     type: Literal["mcp_call"]
     approval_request_id: str | None = None
     error: str | McpError | None = None
-    """A string in older responses of the vendor."""
+    """An object (official SDK types); a string is accepted, too."""
     output: str | None = None
     status: str | None = None
     """``in_progress``, ``completed``, ``incomplete``, ``calling`` or ``failed``."""

@@ -109,7 +109,7 @@ class FileSearchTool(Wire):
 class CodeInterpreterTool(Wire):
     """A code interpreter: the model writes Python code and the server runs it.
 
-    The vendor requires ``container``; other servers accept the tool without it.
+    Source: official SDK types, 2026-11, where ``container`` is required; a tool without it is accepted, too.
     """
 
     container: str | CodeContainer | None = None

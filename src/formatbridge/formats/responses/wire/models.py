@@ -12,7 +12,7 @@ class Model(Wire):
 
     id: str
     created: Number | None = None
-    """Unix time in seconds; some relays send a constant."""
+    """Unix time in seconds; a relay may send a constant."""
     object: str | None = None
     """``model``."""
     owned_by: str | None = None
@@ -37,4 +37,4 @@ class ModelList(Wire):
     object: str | None = None
     """``list``."""
     data: list[Model] | None
-    """Null for an empty list, from relays."""
+    """Null is an empty list."""

@@ -49,7 +49,7 @@ class Request(Wire):
     instructions: str | None = None
     """A system message before the input; ``previous_response_id`` does not include that of the earlier response."""
     max_output_tokens: Annotated[Int, Field(ge=1)] | None = None
-    """Maximum of output tokens, reasoning included; 1 or more, the vendor's minimum is 16."""
+    """Maximum of output tokens, reasoning included; 1 or more, the vendor's minimum is 16 (braintrustdata/lingua#186)."""
     max_tool_calls: Count | None = None
     """Maximum number of calls of hosted tools in the whole response."""
     metadata: dict[str, str] | None = None

@@ -111,7 +111,7 @@ class Snapshot(Wire):
     id: str | None = None
     access_programs: AccessPrograms | None = None
     created_at: Number | None = None
-    """Unix time in seconds; some servers send fractions."""
+    """Unix time in seconds; some servers send fractions (fixture text_no_sequence)."""
     error: ErrorDetail | None = None
     """Set when ``status`` is ``failed``."""
     incomplete_details: IncompleteDetails | None = None
@@ -162,7 +162,7 @@ class Snapshot(Wire):
     """Always 0: requests have no such setting."""
     store: bool | None = None
     input: str | list[Item] | None = None
-    """The input of the request, which some servers repeat."""
+    """The input of the request, in some recorded responses."""
 
 
 class Response(Snapshot):

@@ -21,7 +21,7 @@ class Event(Wire):
     """The fields that all events have in common."""
 
     sequence_number: Int | None = None
-    """From 0, incremented by 1; absent on some servers."""
+    """From 0, incremented by 1; absent on some servers (recorded traffic)."""
 
 
 class LifecycleEvent(Event):
@@ -65,7 +65,7 @@ class ItemEvent(Event):
     """The fields that all events of an item have in common."""
 
     item_id: str | None = None
-    """The item's ``id``. Some servers change it between events; ``output_index`` is reliable."""
+    """The item's ``id``. Some servers change it between events (fixture text_ids_rotate); ``output_index`` is reliable."""
     output_index: Count | None = None
     """Index of the item in ``output``."""
 

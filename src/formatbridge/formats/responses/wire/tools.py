@@ -37,7 +37,7 @@ class FunctionTool(Wire):
     name: str
     parameters: dict[str, Any] | None = None
     strict: bool | None = None
-    """Absent means true on the vendor's servers, unlike in chat completions."""
+    """None: the server "attempts to use strict validation" (official SDK, ``NamespaceTool``), unlike in chat completions."""
     type: Literal["function"]
     allowed_callers: list[str] | None = None
     """``direct`` and ``programmatic``."""
