@@ -1,7 +1,8 @@
 """Google Gemini ``generateContent``: contents with parts; the URL names the model and selects a stream.
 
 Sources: the relay's specification, "POST /v1beta/models/{model}:generateContent"; the official SDK's types of 2026-11; recorded traffic.
-The JSON is proto3 JSON. Keys are in camelCase or snake_case, enumeration values are names in any case or numbers, and bytes are base64.
+The JSON is proto3 JSON (protobuf.dev/programming-guides/json). Keys are in camelCase or snake_case, enumeration values are names in any
+case or numbers, and bytes are base64.
 
 Only this package has ``stream_calls``, because only this format streams function calls as values at JSON paths, and ``encode_context``,
 because only here a result needs the name of its call. This package and ``chat_completions`` have ``signatures``, because Google signs
@@ -58,7 +59,7 @@ GENERATE_CONTENT = FormatSpec(
         key_header="x-goog-api-key",
         models=ModelListing(path="/v1beta/models", keys=MODEL_LIST_KEYS),
         sdk=SdkFacts(
-            # Not every SDK escapes a slash or a colon, so a model is all between the first collection and the last colon:
+            # A slash or a colon may not be escaped, so a model is all between the first collection and the last colon:
             # "accounts/x/models/y:8b".
             path=re.compile(r".*?/(?P<model>(?:models|tunedModels)/.+):(?:generateContent|(?P<stream>streamGenerateContent))"),
             description=":generateContent, :streamGenerateContent",
@@ -72,7 +73,7 @@ GENERATE_CONTENT = FormatSpec(
     encode_request=encode_request,
     settings=SETTINGS,
     tool_rules=_TOOL_RULES,
-    # ``function`` is the older role of results.
+    # Results may have the role ``function``, and count as messages of the user.
     item_identity=ItemIdentity(content="parts", default_role="user", same_roles={"function": "user"}, tool_choice="toolConfig"),
     server_requests=SERVER_REQUESTS,
     smallest_budget=1,

@@ -70,7 +70,8 @@ def encode_citations(parts: list[ir.Part], losses: Ledger) -> JsonObject | None:
     offsets = _byte_offsets(
         visible, {offset for citation in cited for offset in (citation.start, citation.end) if offset is not None}
     )
-    # A page that several spans cite is one chunk, and spans that are equal are one support, as the vendor sends them.
+    # A page that several spans cite is one chunk, and spans that are equal are one support, as the vendor sends them
+    # (recorded traffic).
     chunks: dict[bytes, tuple[int, JsonObject]] = {}
     spans: dict[tuple[int | None, int | None], dict[int, None]] = {}
     for citation in cited:

@@ -151,14 +151,14 @@ def _decode_media(raw: JsonObject, src: str) -> ir.Part:
 
 
 def _encode_media(part: ir.Media, pointer: str, context: EncodeContext, losses: Ledger) -> list[JsonObject]:
-    """Encode media. In a response the transcript also becomes text, because clients show that."""
+    """Encode media. In a response the transcript also becomes text."""
     if not (context.is_answer or context.keeps_media) and _is_rejected(part):
         losses.dropped(part, code="unsupported_media")
         return []
     body = _encode_media_part(part, pointer, losses, carries_tokens=context.carries_tokens)
     if body is None or not part.transcript:
         return [body] if body else []
-    # In a response clients show texts only, so the transcript becomes one (fixture audio_out of chat_completions).
+    # The SDK's ``GenerateContentResponse.text`` has texts only, so the transcript becomes one (fixture audio_out of chat_completions).
     if context.is_answer:
         return [body, {"text": losses.weakened(part, "transcript", part.transcript, "flattened")}]
     return [body | {"audioTranscription": {"text": part.transcript}}]
@@ -171,7 +171,7 @@ def _is_rejected(part: ir.Media) -> bool:
 
 
 def decode_response_part(raw: JsonObject, src: str) -> ir.Part | None:
-    """Decode a part of a function response: media, or a text, which some callers send. Other fields are not validated."""
+    """Decode a part of a function response: media, or a text. Other fields are not validated."""
     # {"inlineData": {"mimeType": "image/png", "data": "iVBORw0..."}}
     # The official type has media only (official SDK, ``FunctionResponsePart``).
     if isinstance(raw.get("text"), str):
@@ -210,7 +210,6 @@ def _decode_media_fields(raw: JsonObject, src: str) -> ir.Media:
 
 def _encode_media_part(part: ir.Media, pointer: str, losses: Ledger, *, carries_tokens: bool) -> JsonObject | None:
     """Encode media without the transcript; ``pointer`` is the pointer of the part in the target, for an added MIME type."""
-    # The id of a file is valid at the vendor where it was uploaded.
     if part.file_id is not None and part.vendor != "google":
         losses.dropped(part, code="foreign_id")
         return None
@@ -234,7 +233,7 @@ def _decode_source(
     """Decode inline data or file data; ``extra`` holds the unread fields of the part."""
     uri, mime = raw.get("fileUri"), raw.get("mimeType")
     mime = mime.lower() if mime else mime
-    # One field has files of the vendor and public URLs. Only the address shows which.
+    # One field has files of the vendor and public URLs ("Video understanding", "YouTube URLs"). Only the address shows which.
     is_file = uri is not None and _is_uploaded(uri)
     # Other formats derive the type from the URL, so a type that the file extension does not imply is a loss (document_url_types).
     if uri is not None and mime is not None and mime != guess_mime(uri):

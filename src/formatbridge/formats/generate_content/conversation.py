@@ -1,7 +1,7 @@
 """Contents of Gemini as messages: decode and encode side by side.
 
-A content is an ordered list of parts, like a message of the canonical model. Calls mostly come without ids. A result without an id then
-belongs to the next unanswered call with its name.
+A content is an ordered list of parts, like a message of the canonical model. Calls mostly come without ids (recorded traffic). A
+result without an id then belongs to the next unanswered call with its name.
 
 ``encode_instruction`` and ``encode_parts`` are here because instructions are one field, and tokens may move between parts.
 """
@@ -36,7 +36,7 @@ _NO_CONTENT = frozenset({
     "audioTranscription", "mediaResolution", "partMetadata", "thought", "toolCall", "toolResponse", "videoMetadata",
 })  # fmt: skip
 """Keys of parts without content for the model: qualifying fields, and calls of the vendor's server tools."""
-# "Must be either 'user' or 'model'" (official SDK, ``Content.role``). Callers also send the names of other formats.
+# "Must be either 'user' or 'model'" (official SDK, ``Content.role``). The names of other formats are read, too.
 _ROLES: dict[str | None, ir.Role] = {"model": "assistant", "assistant": "assistant", "system": "system"}
 
 
@@ -161,7 +161,8 @@ def encode_parts(parts: list[ir.Part], encoded: list[JsonObject], pointer: str, 
 
     A reasoning part that is only a token adds the token to the next part, or to the call that it names.
     """
-    # Anthropic Messages and Responses have no field for the token of a call, so there it is reasoning before the call.
+    # Anthropic Messages and Responses have no field for the token of a call (SDKs: ``ToolUseBlock``, ``ResponseFunctionToolCall``).
+    # So there it is reasoning before the call.
     tokens: list[JsonObject] = []
     reserved: dict[str, JsonObject] = {}
     start = len(encoded)

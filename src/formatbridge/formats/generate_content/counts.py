@@ -13,7 +13,9 @@ from formatbridge.report.ledger import Ledger
 
 _REQUEST = "generateContentRequest"
 _UNCOUNTED = frozenset({"stream", "safetySettings", "modelArmorConfig", "labels", "serviceTier", "store", "outputConfig"})
-"""Fields of a request that the model does not read. The method accepts them in ``generateContentRequest``."""
+"""Fields of a request that the model does not read. The method accepts them in ``generateContentRequest``
+(ai.google.dev/api/tokens).
+"""
 # Source: the official SDK, ``models._CountTokensConfig_to_vertex``.
 _TOP_FIELDS = frozenset({"contents", "systemInstruction", "tools", "generationConfig"})
 _COUNT = frozenset({"totalTokens"})

@@ -70,8 +70,8 @@ class EncodeContext:
 def _names_of_results(messages: Sequence[ir.Message]) -> dict[int, str]:
     """Return the names of the calls that results answer, by ``id()`` of the result.
 
-    Call ids repeat, because some servers number the calls of each response from 0. A second result for an id belongs to the same call. A
-    result before all calls of its id belongs to the next one.
+    Call ids repeat if a server numbers the calls of each response from 0 (fixture tools_ids_repeat). A second result for an id belongs to
+    the same call. A result before all calls of its id belongs to the next one.
     """
     names: dict[int, str] = {}
     open: dict[str, Unanswered[str]] = {}

@@ -31,7 +31,7 @@ _RETRY = "type.googleapis.com/google.rpc.RetryInfo"
 
 
 def decode_error(body: JsonObject, *, status: int | None) -> ir.Error:
-    """Decode an error body; relays also send error bodies of chat_completions here."""
+    """Decode an error body, also one of Chat Completions from a relay (fixture foreign_shape)."""
     # {"error": {"code": 429, "message": "...", "status": "RESOURCE_EXHAUSTED", "details": [{"@type": "...RetryInfo", ...}]}}
     return decode_error_body(body, status=status, otherwise="status")
 
@@ -47,7 +47,7 @@ def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
         losses.changed(error, "code", status_name, "diagnostic")
     drop_unheld_in_answer(error, losses)
     detail: JsonObject = {"code": status, "message": error.message, "status": status_name}
-    # Clients read the delay from the body, as a duration in proto3 JSON: "17s".
+    # ``google.rpc.RetryInfo`` has the delay as a duration in proto3 JSON, "17s" (fixture rate_limit).
     if error.retry_after is not None:
         detail["details"] = [{"@type": _RETRY, "retryDelay": f"{error.retry_after:.9g}s"}]
     return status, {"error": detail}

@@ -46,7 +46,8 @@ def decode_hosted_tool(field: str, raw: Any, src: str) -> ir.HostedTool:
     family = FAMILIES.get(field, "other")
     options = raw if isinstance(raw, dict) else {}
     extra = read_extra(options, frozenset({"excludeDomains"})) if family == "web_search" else read_extra(options, frozenset())
-    # It searches an index for compliance (Vertex API), so the search of another vendor is only similar.
+    # "Powered by Vertex AI Search and Sec4 compliance" (official SDK, ``EnterpriseWebSearch``).
+    # So the search of another vendor is only similar.
     if field == "enterpriseWebSearch":
         extra = merge_extra(extra, {WHOLE_NODE: field})
     return ir.HostedTool(
@@ -120,7 +121,7 @@ def encode_server(server: ir.McpServer, losses: Ledger) -> JsonObject | None:
         losses.dropped(server, code="server_tool")
         return None
     drop_unheld(server, losses)
-    # The format has no list of allowed tools, so all tools of the server are allowed.
+    # The format has no list of allowed tools (official SDK, ``McpServer``), so all tools of the server are allowed.
     if server.allowed_tools:
         losses.dropped(server, "allowed_tools")
         losses.dropped(server, "allowed_tools.default")

@@ -17,7 +17,7 @@ _MODEL = frozenset({
     "name", "displayName", "description", "version", "inputTokenLimit", "outputTokenLimit", "supportedGenerationMethods",
 })  # fmt: skip
 MODEL_LIST_KEYS = tuple(key for name in (*_LISTS, "nextPageToken") for key in camel_and_snake(name))
-"""The keys of a page, which the server accepts in camelCase and in snake_case."""
+"""The keys of a page, in camelCase and in snake_case (protobuf.dev/programming-guides/json)."""
 _METHODS = ("generateContent", "streamGenerateContent")
 
 
@@ -68,7 +68,7 @@ def _encode_model(model: ir.Model, pointer: str, losses: Ledger) -> JsonObject:
     """Encode one model; ``pointer`` is its pointer in the target."""
     drop_unheld_in_answer(model, losses)
     methods = model.methods
-    # Clients choose models by this list, and other formats have no counterpart. The two methods are those of this library.
+    # Other formats have no counterpart. The two methods are those of this library.
     if methods is None:
         methods = losses.added(f"{pointer}/supportedGenerationMethods", [*_METHODS])
     is_full = model.id.startswith(("models/", "tunedModels/", "publishers/"))

@@ -100,7 +100,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
 
 def _decode_nested_options(body: JsonObject, request: ir.Request) -> None:
     """Decode the options that are not flat settings."""
-    # The tools precede the choice, because the choice concerns functions only and leaves server tools allowed.
+    # The tools precede the choice, which concerns functions only and leaves server tools allowed (official SDK, ``FunctionCallingConfig``).
     config, tool_config = body.get("generationConfig") or {}, body.get("toolConfig") or {}
     unread = _decode_config(config, request) if config else None
     unread_fields = decode_nested_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
@@ -157,7 +157,8 @@ def _encode_config(request: ir.Request, image_tools: list[ir.HostedTool], losses
 def _decode_messages(body: JsonObject) -> list[ir.Message]:
     """Decode the system instruction and the contents.
 
-    Adjacent contents of the model are one message, because the official client stores one content for each event of a stream.
+    Adjacent contents of the model are one message, because the official client stores one content for each event of a stream
+    (google-genai, ``chats.py``).
     """
     messages: list[ir.Message] = []
     system, contents = body.get("systemInstruction"), body["contents"]
@@ -182,7 +183,8 @@ def _decode_instructions(raw: JsonObject, calls: ConversationCalls) -> list[ir.M
 
 def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
     """Encode the system instruction and the contents. Instructions between contents are appended to the system instruction."""
-    # Roles are user and model, and the system instruction is one for the request. So its place in the conversation is lost.
+    # Roles are user and model (official SDK, ``Content.role``), and the system instruction is one for the request.
+    # So its place in the conversation is lost.
     contents: list[JsonObject] = []
     instructions: list[JsonObject] = []
     is_leading = True

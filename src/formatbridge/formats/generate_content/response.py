@@ -82,7 +82,7 @@ def _apply_feedback(feedback: JsonObject, choices: list[ir.Choice], *, is_failed
 
 
 def failure_of(body: JsonObject) -> ir.Error | None:
-    """Return the error that a server puts into a response, with candidates or without."""
+    """Return the error in a response, with candidates or without."""
     return decode_error({"error": body["error"]}, status=None) if body.get("error") else None
 
 
@@ -179,7 +179,8 @@ def encode_answer(choice: ir.Choice, kinds: Set[type[ir.Part]], pointer: str, lo
 def _move_tokens(parts: list[ir.Part]) -> list[ir.Part]:
     """Return the parts with each token of another format moved from its reasoning to the text or call that follows.
 
-    The vendor puts a token there, and clients drop empty reasoning with a token (tried with the Vercel AI SDK and opencode).
+    The vendor puts a token there ("Thought signatures"), and clients drop empty reasoning with a token (tried with the Vercel AI SDK and
+    opencode).
     ``stream_encoder`` does the same. A token stays if the next part has a token, or if a decoder would then assign it to other reasoning.
     """
     moved: list[ir.Part] = []
@@ -289,7 +290,8 @@ _REPLACED_BY_TOOL_CALLS = frozenset({"stop", "other", "error"})
 
 def decode_finish(raw: JsonObject, has_calls: bool, src: str) -> ir.Finish:
     """Decode a finish reason. With tool calls the reason is ``tool_calls``, unless the candidate was truncated or blocked."""
-    # {"finishReason": "STOP", "finishMessage": "Model generated function call(s)."}; Vertex also sends numbers.
+    # {"finishReason": "STOP", "finishMessage": "Model generated function call(s)."}; Vertex also sends numbers
+    # (fixture finish_number).
     raw_reason = raw.get("finishReason")
     name = raw_reason if raw_reason in FINISH else enum_name(raw_reason, _FINISH_REASONS_BY_NUMBER)
     reason: ir.FinishReason = FINISH.get(name, "other") if name else "stop"
@@ -301,7 +303,7 @@ def decode_finish(raw: JsonObject, has_calls: bool, src: str) -> ir.Finish:
 
 
 def decode_blocked(feedback: JsonObject) -> ir.Finish:
-    """Decode the block reason of a prompt or of an incomplete response; some servers send only its message."""
+    """Decode the block reason of a prompt or of an incomplete response. It may have only a message (recorded traffic)."""
     return ir.Finish(
         reason="content_filter",
         raw=feedback.get("blockReason"),
@@ -335,7 +337,7 @@ def mark_unfinished(body: JsonObject) -> JsonObject:
 
 _TOKEN = frozenset({"token", "logProbability"})
 _ZERO_PROBABILITY = -9999.0
-"""The value of other vendors for a probability of 0, because JSON has no infinity."""
+"""The value of OpenAI for a token that is very unlikely (its SDK, ``logprob``), because JSON has no infinity."""
 
 
 def decode_logprobs(raw: JsonObject, src: str, start: int = 0) -> tuple[list[ir.TokenLogprob] | None, JsonObject | None]:
@@ -363,7 +365,7 @@ def decode_logprobs(raw: JsonObject, src: str, start: int = 0) -> tuple[list[ir.
 
 def _decode_token(raw: JsonObject, src: str) -> ir.TokenLogprob:
     """Decode one token."""
-    # proto3 JSON omits a value of 0, and writes infinity as the text "-Infinity".
+    # Proto3 JSON omits a value of 0, and writes infinity as the text "-Infinity" (protobuf.dev/programming-guides/json).
     probability = raw.get("logProbability")
     is_number = isinstance(probability, int | float)
     return ir.TokenLogprob(

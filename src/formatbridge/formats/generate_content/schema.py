@@ -163,7 +163,7 @@ _KEYWORDS: dict[str, Callable[[Any, JsonObject, JsonObject], None]] = {
 
 def _order_properties(node: JsonObject) -> None:
     """Sort the properties by ``propertyOrdering``, others last. The keyword stays if it names an unknown property, or one twice."""
-    # JSON Schema has no order of properties, but models write them in the order in which the schema lists them.
+    # JSON Schema has no order of properties, but models write them in that of the schema (OpenAI, "Structured outputs", "Key ordering").
     order, properties = node["propertyOrdering"], node.get("properties", {})
     if not isinstance(order, list) or not isinstance(properties, dict):
         return
@@ -262,7 +262,7 @@ def _decode_response_format(formats: list[JsonObject]) -> tuple[ir.OutputFormat 
 
 
 def encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
-    """Encode the output format; the server always enforces a schema."""
+    """Encode the output format; the server always enforces a schema ("Structured outputs")."""
     drop_unheld(format, losses)
     if format.type == "text":
         return {}

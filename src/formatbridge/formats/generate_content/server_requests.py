@@ -1,4 +1,7 @@
-"""A request of this format in the fields that one server reads: those of the Gemini API, or of Vertex AI."""
+"""A request of this format in the fields that one server reads: those of the Gemini API, or of Vertex AI.
+
+Source: ``docs/dialects.md``, ``accepts_call_ids``.
+"""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def encode_settings(request: ir.Request, config: JsonObject, losses: Ledger) -> 
     if "prompt_cache_options" in settings:
         drop_cache_options(request, losses)
     limit, stop = settings.get("max_tokens"), settings.get("stop")
-    # A limit of 0 only fills the cache in Anthropic Messages. Without it, this server would generate an answer.
+    # A limit of 0 only fills the cache in Anthropic Messages (its SDK, ``max_tokens``). Without it, this server would generate an answer.
     if limit == 0:
         losses.dropped(request, "max_tokens", "out_of_range", severity="impossible")
     elif limit is not None:
@@ -83,7 +83,7 @@ def encode_settings(request: ir.Request, config: JsonObject, losses: Ledger) -> 
 def encode_top_level_settings(request: ir.Request, body: JsonObject, losses: Ledger) -> None:
     """Encode the settings outside ``generationConfig``.
 
-    Metadata is dropped, because the vendor's Developer API rejects ``labels``. A dialect may have them, as the Vertex API does.
+    Metadata is dropped, because only the Vertex API has ``labels`` (official SDK, ``GenerateContentConfig``). A dialect may have them.
     """
     settings = request.settings
     if settings.get("metadata") and losses.dialect is not None and losses.dialect.accepts_labels:

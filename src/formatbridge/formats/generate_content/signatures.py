@@ -1,4 +1,4 @@
-"""Thought signatures of Gemini: any part may have one, and only the order of the parts shows what it signs."""
+"""Thought signatures of Gemini: any part may have one (official SDK, ``Part``), and only the order of the parts shows what it signs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def encode_signature(signature: ir.Signature | None, losses: Ledger, *, carries_
     """Encode the signature of a part as valid base64. A token that needs a tag is tagged if ``carries_tokens`` is true.
 
     Without ``carries_tokens`` a token of another format is dropped.
-    The official client rejects invalid base64 in responses; the server accepts it in requests.
+    The official client rejects invalid base64, because the field has the type ``bytes`` (google-genai, ``Part``).
     """
     if signature is None:
         return {}
@@ -51,7 +51,7 @@ def _is_base64(token: str, *, is_strict: bool) -> bool:
     """
     if not token.isascii():
         return False
-    # A token of a response must return unchanged, and clients decode and encode it. With unused bits it would change.
+    # A token of a response must return unchanged, and clients decode and encode it (see above). With unused bits it would change.
     digits = token.rstrip("=")
     standard = digits.encode().translate(_TO_STANDARD)
     try:
@@ -91,7 +91,8 @@ def has_carried_token(part: JsonObject) -> bool:
 def accepts_token(part: JsonObject) -> bool:
     """Return whether an encoded part can have the token of the reasoning before it: a call or visible text without a token.
 
-    The vendor puts a token there. Clients drop a part that is empty reasoning with a token (tried with the Vercel AI SDK and opencode).
+    The vendor puts a token there ("Thought signatures"). Clients drop a part that is empty reasoning with a token (tried with the Vercel AI
+    SDK and opencode).
     """
     is_kind = "functionCall" in part or bool(part.get("text") and not part.get("thought"))
     return is_kind and "thoughtSignature" not in part

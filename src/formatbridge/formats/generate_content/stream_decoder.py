@@ -1,7 +1,7 @@
 """Decoder for Gemini streams: each event is a partial response, whose parts continue those of the event before.
 
 No event marks the end. A response is complete when each candidate has a finish reason, and even then more may follow. Citations and
-usage apply to the whole response, so they are complete at the end of the bytes.
+usage apply to the whole response, so they are complete at the end of the bytes. Source: recorded streams.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class StreamDecoder:
     def _feed_head(self, raw: JsonObject, out: list[events.Event], *, is_common: bool, is_error: bool) -> None:
         """Emit the start of the response, or add to it what a later event has."""
         if self._pending_start is None:
-            # Some servers send the id and the model in the last event only.
+            # The id and the model may be in the last event only (fixture text_named_in_last_event).
             if not (is_common and self._start.id and self._start.model):
                 self._start = fill_missing_head(
                     self._start, raw.get("responseId"), raw.get("modelVersion"), self._decode_time(raw), out

@@ -81,7 +81,7 @@ class _SendOrder:
 
     def begin(self, text: _SentText, part: ir.Part) -> bool:
         """Note a text that opens; return whether an empty text must separate it from the reasoning before."""
-        # A client joins adjacent reasoning, so a token between two parts would sign both.
+        # Adjacent reasoning parts are one, so a token between two of them would sign both.
         is_next = self._ends_in_reasoning or (self._last is not None and self._last.has_text)
         self._interrupt()
         if self._open and self._last is not None and not self._last.was_sent:

@@ -197,7 +197,7 @@ def unfold_stream(body: JsonObject) -> list[JsonObject]:
 
     Adjacent texts that a decoder would combine stay in one event.
     """
-    # As in the vendor's streams, the last event of a candidate has its fields other than the content.
+    # As in recorded streams, the last event of a candidate has its fields other than the content.
     envelope = {key: body[key] for key in ("modelVersion", "responseId", "createTime") if key in body}
     events: list[JsonObject] = []
     ends: list[JsonObject] = []

@@ -1,4 +1,4 @@
-"""Tool calls and results of Gemini: a name and an object of arguments, mostly without an id.
+"""Tool calls and results of Gemini: a name and an object of arguments, mostly without an id (recorded traffic).
 
 ``ConversationCalls`` and ``add_placeholders`` are here alone: calls may have no ids, and the first call of a turn needs a signature.
 """
@@ -79,7 +79,7 @@ def _argument_loss(raw: str | JsonObject, arguments: JsonObject) -> str | None:
 
 def _has_inexact_numbers(arguments: JsonObject) -> bool:
     """Return whether an integer in the arguments is too large for a double."""
-    # ``args`` is a ``google.protobuf.Struct``, whose numbers are doubles.
+    # ``args`` is a ``google.protobuf.Struct``, whose numbers are doubles (ai.google.dev/api/caching, ``FunctionCall``; struct.proto).
     pending: list[Any] = [arguments]
     while pending:
         node = pending.pop()
@@ -233,7 +233,8 @@ class ConversationCalls:
 
         The prefix identifies the response and the candidate. Without a response id, the id is derived from the call.
         """
-        # The pointer of a call stays the same when turns follow, so the prefix of the prompt stays in the server's cache.
+        # The pointer of a call stays the same when turns follow, so the prefix of the prompt stays in the server's cache
+        # (ai.google.dev/gemini-api/docs/caching).
         used_ids = self._used_ids if self._used_ids is not None else self._prepare_ids()
         generated_id = f"{self._prefix}{_position(src)}"
         if self._candidate_number is not None and not self._response_id:

@@ -25,7 +25,10 @@ _CHOICE = frozenset({"mode", "allowedFunctionNames"})
 _MOST_FUNCTIONS = 512
 """The server rejects more: "At most 512 function declarations can be specified" (google-gemini/gemini-cli#25440)."""
 COMBINATION_FLAG = "includeServerSideToolInvocations"
-"""The field of ``toolConfig`` with which the server accepts functions and tools that it runs in one request."""
+"""The field of ``toolConfig`` for functions next to tools that the server runs.
+
+Source: the official SDK, ``ToolConfig``; ai.google.dev/gemini-api/docs/tool-combination.
+"""
 _NOT_BUILT_IN = frozenset({"functionDeclarations", "mcpServers", "computerUse"})
 # Source: the official SDK, ``FunctionCallingConfigMode``, and the numbers of the vendor's protocol definitions.
 _MODES = ("MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED")
@@ -126,7 +129,8 @@ def _decode_one_of(raw: JsonObject, dialect: str, json_schema_field: str) -> tup
 def encode_function(tool: ir.FunctionTool, losses: Ledger) -> JsonObject:
     """Encode one function declaration; its schemas do not change."""
     drop_unheld(tool, losses)
-    # The fields for JSON Schema accept more keywords than the dialect of ``parameters``, so nothing must be converted.
+    # The fields for JSON Schema accept more keywords than ``parameters`` (official SDK, ``FunctionDeclaration``, ``Schema``).
+    # So nothing must be converted.
     declaration: JsonObject = {"name": tool.name}
     if tool.description is not None:
         declaration["description"] = tool.description

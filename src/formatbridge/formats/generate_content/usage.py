@@ -1,4 +1,7 @@
-"""Usage of Gemini: the prompt count excludes the input of server tools, and the candidates count excludes reasoning."""
+"""Usage of Gemini: the prompt count excludes the input of server tools, and the candidates count excludes reasoning.
+
+Source: the official SDK, ``GenerateContentResponseUsageMetadata``.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,8 @@ _COUNTS = frozenset({
 _USAGE = _COUNTS | {"promptTokensDetails", "candidatesTokensDetails", "cacheTokensDetails"}
 # Source: the official SDK, ``MediaModality``, and the numbers of the vendor's protocol definitions.
 _MODALITIES = ("MODALITY_UNSPECIFIED", "TEXT", "IMAGE", "VIDEO", "AUDIO", "DOCUMENT")
-# Modalities that Chat Completions counts, too. It has no images in the output, and no video and no documents at all.
+# Modalities that Chat Completions counts, too: no images in the output, and no video and no documents at all.
+# Source: OpenAI's SDK, ``CompletionUsage``; images of the input: recorded traffic.
 _SHARED = {
     "promptTokensDetails": frozenset({"text", "image", "audio"}),
     "candidatesTokensDetails": frozenset({"text", "audio"}),
@@ -50,7 +54,7 @@ def encode_usage(usage: ir.Usage, losses: Ledger) -> JsonObject:
     # The format counts only tokens that are read from a cache. Those written stay in the prompt count.
     if usage.cache_write:
         losses.changed(usage, "cache_write", None, "accounting")
-    # Some servers of other formats count reasoning outside the output, which would make the difference negative.
+    # Reasoning may be counted outside the output (fixture usage_reasoning_next_to_output), which would make the difference negative.
     if usage.reasoning and usage.reasoning > usage.output:
         losses.weakened(usage, "output", 0, "accounting")
     counts: JsonObject = {

@@ -184,5 +184,5 @@ class Content(Proto):
 
     parts: Repeated[Part] | None = None
     role: str | None = None
-    """``user``, ``model``, of old ``function``; None counts as user. Open here, though the server refuses others; in a
+    """``user`` or ``model`` in the official SDK; any other is accepted, such as ``function``. None counts as user. In a
     system instruction it does not matter."""

@@ -185,15 +185,15 @@ class GenerationConfig(Proto):
     """Requires ``responseMimeType``; mutually exclusive with ``responseJsonSchema``."""
     routingConfig: RoutingConfig | None = None
     seed: Int | None = None
-    """32 bits on the vendor's servers."""
+    """32 bits (discovery document of v1beta)."""
     speechConfig: SpeechConfig | None = None
     stopSequences: list[str] | None = None
     """At most 5."""
     temperature: Annotated[float, Numeric(0)] | None = None
-    """The server accepts 0 to 2."""
+    """The server accepts 0 to 2 (ai.google.dev/api/generate-content)."""
     thinkingConfig: ThinkingConfig | None = None
     topK: Annotated[float, Numeric(0)] | None = None
-    """An integer, although the vendor's type is a float."""
+    """An integer (ai.google.dev/api/generate-content); a float in the official SDK."""
     topP: Annotated[float, Numeric(0, 1)] | None = None
     enableEnhancedCivicAnswers: bool | None = None
     responseFormat: list[ResponseFormat] | None = None

@@ -51,9 +51,9 @@ class Request(Proto):
     model_config = AT_ONCE
 
     model: str | None = None
-    """Not part of the vendor's body; accepted because some clients send it."""
+    """Not part of the vendor's body; accepted, too."""
     stream: bool | None = None
-    """Not part of the vendor's body; accepted because some clients send it."""
+    """Not part of the vendor's body; accepted, too."""
     contents: Repeated[Content]
     systemInstruction: Content | None = None
     """Text parts; the role is ignored."""
