@@ -83,7 +83,8 @@ def encode_settings(request: ir.Request, config: JsonObject, losses: Ledger) -> 
 def encode_top_level_settings(request: ir.Request, body: JsonObject, losses: Ledger) -> None:
     """Encode the settings outside ``generationConfig``.
 
-    Metadata is dropped, because only the Vertex API has ``labels`` (official SDK, ``GenerateContentConfig``). A dialect may have them.
+    Metadata is dropped, because the Gemini API rejected ``labels`` (googleapis/python-genai#2296). A dialect may have them, as the Vertex
+    API does.
     """
     settings = request.settings
     if settings.get("metadata") and losses.dialect is not None and losses.dialect.accepts_labels:
