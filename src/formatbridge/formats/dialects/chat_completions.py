@@ -26,7 +26,7 @@ _REJECTED_IN_ANSWERS = frozenset({
     "assistant.annotations", "assistant.audio", "assistant.reasoning_content", "assistant.reasoning_details", "assistant.refusal",
     "assistant.thinking_blocks",
 })  # fmt: skip
-"""Fields of assistant messages of other servers. Groq and Cerebras reject each field that they do not know."""
+"""Fields of assistant messages of other servers. Groq and Cerebras reject unknown fields (Groq's SDK; QwenLM/qwen-code#11045)."""
 _OPENAI_MEDIA: frozenset[MediaSource] = frozenset({"image_url", "image_data", "audio_data", "document_data", "file_id"})
 _PI_AGENT = "earendil-works/pi packages/ai/src/api/openai-completions.ts, detectCompat"
 """What the coding agent pi sends to each server."""

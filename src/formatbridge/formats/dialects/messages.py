@@ -18,7 +18,10 @@ _AVAILABILITY = "platform.claude.com/docs/en/build-with-claude/overview, Availab
 """The table of the features that Anthropic's models have on each cloud."""
 _SEARCH_OF_BEDROCK = "platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool, InvokeModel"
 _ANTHROPICS_FIELDS = frozenset({"container", "fallbacks", "inference_geo", "mcp_servers"})
-"""Fields of features that only Anthropic's servers have: code execution and skills, fallback models, data residency, MCP servers."""
+"""Fields of features that only Anthropic's servers have: code execution and skills, fallback models, data residency, MCP servers.
+
+Source: ``_AVAILABILITY``.
+"""
 _ANTHROPICS_BLOCKS = frozenset({"container_upload"})
 
 MESSAGES: Mapping[str, DialectRules] = {

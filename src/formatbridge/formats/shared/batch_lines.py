@@ -77,7 +77,7 @@ class BatchLayout:
     """The maximum length of an id in characters; None: no limit."""
 
 
-# OpenAI has one layout for all endpoints: the URL distinguishes them.
+# OpenAI has one layout for all endpoints: the URL distinguishes them ("Batch API", guide).
 
 _MESSAGES: Mapping[Unprocessed, tuple[str, str]] = {
     "canceled": ("batch_cancelled", "This request was not executed because the batch was cancelled."),

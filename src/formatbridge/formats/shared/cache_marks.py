@@ -1,4 +1,7 @@
-"""Decode and encode cache marks: OpenAI's ``prompt_cache_breakpoint``, and Anthropic's ``cache_control``, which many servers read."""
+"""Decode and encode cache marks: OpenAI's ``prompt_cache_breakpoint``, and Anthropic's ``cache_control``.
+
+Many servers read the latter: ``docs/dialects.md``, ``cache_marks``.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ _KNOWN = {_BREAKPOINT: frozenset({"ttl"}), _CONTROL: frozenset({"type", "ttl"})}
 
 # Source: the official SDK, ``PromptCacheBreakpoint.ttl`` ("The minimum lifetime"): 30m or 12h. A longer duration keeps the effect.
 _BREAKPOINT_TTLS = {"5m": "30m", "1h": "12h"}
-"""Cache durations of Anthropic to the next longer ones of OpenAI. Others stay."""
+"""Cache durations of Anthropic (its SDK, ``CacheControlEphemeral.ttl``) to the next longer ones of OpenAI. Others stay."""
 
 
 def decode_cache(raw: JsonObject, src: str, names: Iterable[str] = tuple(_KNOWN)) -> ir.CacheMark | None:

@@ -32,7 +32,8 @@ class ChoiceNumbers:
 
 def assign_numbers(raw: list[int]) -> list[int]:
     """Return the numbers of the choices of a whole answer. If two are equal, because a server omits them, return their indexes."""
-    # Proto3 JSON omits an index of 0, and some servers omit every index.
+    # Proto3 JSON omits an index of 0 (protobuf.dev/programming-guides/json), and some servers omit every index (fixture
+    # text_bare_candidates).
     if len(raw) == 1:  # nearly always
         return [max(raw[0], 0)]
     numbers = ChoiceNumbers()

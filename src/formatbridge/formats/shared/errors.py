@@ -1,6 +1,7 @@
 """Errors of all formats: one kind for each class of failure, with the type, the code and the status of each format.
 
-A stable code decides first, then the HTTP status, then the type: a vendor uses ``invalid_request_error`` for three statuses.
+A stable code decides first, then the HTTP status, then the type: OpenAI uses ``invalid_request_error`` for the
+statuses 400, 401 and 404 (recorded traffic).
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ QUOTA_CODES = frozenset({
 """Codes and types of an account without credit."""
 
 FORBIDDEN = (401, 403)
-"""Statuses that relays also send for an account without credit; then only the type identifies it."""
+"""Statuses that relays also send for an account without credit (fixture billing_forbidden); then only the type identifies it."""
 
 BY_CODE: Mapping[str, ir.ErrorKind] = {
     "API_KEY_INVALID": "authentication",
@@ -89,9 +90,10 @@ _BY_CODE_ALONE: Mapping[str, ir.ErrorKind] = {"vector_store_timeout": "timeout",
 
 
 def classify(status: int | None, *, code: object = None, word: object = None) -> ir.ErrorKind:
-    """Return the kind of an error. A 429 is always a rate limit, because clients retry by status.
+    """Return the kind of an error. A 429 is always a rate limit, because clients retry by status (openai-python, ``_should_retry``).
 
-    ``code``: the error code; in a stream, which has no status, relays put the status there. ``word``: the error type or status name.
+    ``code``: the error code; in a stream, which has no status, it may be the status (fixture error_on_chunk). ``word``: the error type or
+    status name.
     """
     if status is None and isinstance(code, int):
         status = code
@@ -114,7 +116,7 @@ def classify(status: int | None, *, code: object = None, word: object = None) ->
 def error_text(body: JsonObject) -> tuple[str, str]:
     """Return the message of an error body without an error object, and its key. A value that is no text is returned as JSON text.
 
-    In ``{"error": "Bad Request", "message": …}``, as web frameworks write it, the first member only names the class.
+    In ``{"error": "Bad Request", "message": …}``, the first member only names the class (fastify.dev/docs/latest/Reference/Reply).
     """
     keys = [key for key in ("message", "detail") if body.get(key) and isinstance(body[key], str | list)]
     for key in (*keys, "error", "message", "detail"):
@@ -230,7 +232,7 @@ ERROR_RULES: Mapping[str, LossRule] = {
 """Loss rules of fields that one shape of error has."""
 
 _NIL = "<nil>"
-"""The text that some relays write for no type."""
+"""The text that some relays write for no type (fixture error_nil)."""
 _TYPED_FIELDS = frozenset({"message", "type", "param", "code"})
 _STATUS = frozenset({"message", "param", "code", "status", "details"})
 _DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)s")
@@ -269,7 +271,7 @@ def _has_only_details(detail: JsonObject) -> bool:
 
 
 def _decode_bare(body: JsonObject, status: int | None) -> ir.Error:
-    """Decode an error without an error object, as servers and web frameworks write it: a message, perhaps a code."""
+    """Decode an error without an error object: a message, perhaps a code."""
     message, key = error_text(body)
     code = body.get("code")
     error = ir.Error(kind=classify(status, code=code), message=message, status=status, extra=_outer(body, key))

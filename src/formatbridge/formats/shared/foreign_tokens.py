@@ -51,7 +51,7 @@ def without_foreign_tokens(
     checked.
     """
     # A client sends back a converted answer with carried tokens, and this request goes to the vendor of its format directly.
-    # That server would reject the token of another vendor as invalid.
+    # That server would reject the token of another vendor (anthropics/anthropic-sdk-python#1598, openai/codex#8128).
     if isinstance(text, bytes | bytearray | str) and not may_hold_tag(text):
         return raw, {}
     tokens = _carried(raw, body, format)

@@ -35,7 +35,7 @@ def _decode_token(raw: JsonObject, src: str) -> ir.TokenLogprob:
 
 
 def _decode_likely(raw: JsonObject, src: str, known: frozenset[str]) -> ir.TokenLogprob:
-    """Decode one token. Servers of responses may omit its log probability."""
+    """Decode one token. In Responses its log probability may be missing (fixture logprobs_without_probability_only)."""
     logprob = raw.get("logprob")
     return ir.TokenLogprob(
         token=raw.get("token") or "",

@@ -12,9 +12,12 @@ from formatbridge.report.ledger import Ledger
 
 _MODEL = frozenset({"id", "object", "created", "owned_by", "shutdown_date", "name", "description"})
 INPUT_LIMITS = ("context_length", "context_window", "max_context_length", "max_model_len", "max_input_tokens")
-"""Fields with the longest context in tokens: OpenRouter and Together, Groq, Mistral, vLLM, LiteLLM. The first above 0 counts."""
+"""Fields with the longest context in tokens: OpenRouter and Together, Groq, Mistral, vLLM, LiteLLM. The first above 0 counts.
+
+Source: the API references that the fixtures ``limits_*`` name.
+"""
 OUTPUT_LIMITS = ("max_completion_tokens", "max_output_tokens", "top_provider/max_completion_tokens")
-"""Fields with the longest answer in tokens: Groq, LiteLLM, OpenRouter. The first above 0 counts."""
+"""Fields with the longest answer in tokens: Groq, LiteLLM, OpenRouter (fixtures ``limits_*``). The first above 0 counts."""
 _TOP_CONTEXT = "top_provider/context_length"
 """The longest context at the first of several providers, which may be shorter than that of the model."""
 _FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799

@@ -40,7 +40,7 @@ _PLACEHOLDERS = frozenset(
 
 
 def is_placeholder(token: str) -> bool:
-    """Return whether a token of generate_content is a placeholder: the text, as most clients send it, or its base64."""
+    """Return whether a token of generate_content is a placeholder: the text (gemini-cli), or its base64 (pydantic-ai)."""
     return token in _PLACEHOLDERS
 
 
@@ -196,7 +196,7 @@ def keeps_id(signature: ir.Signature | None, item_id: str | None, slot: ir.Forma
 def bound_to(part: ir.Part) -> str | None:
     """Return the id of the call to which a separate token is bound; None if it is not bound to one.
 
-    Servers of chat_completions send tokens of generate_content in this form, although these belong on the call.
+    OpenRouter sends tokens of generate_content in this form, although these belong on the call (fixture reasoning_bound).
     """
     if type(part) is not ir.Reasoning or part.text or part.signature is None:
         return None

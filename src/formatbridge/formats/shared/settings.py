@@ -251,8 +251,8 @@ def encode_effort(config: ir.ReasoningConfig, losses: Ledger) -> ir.Effort | Non
 
 def _effort_setting(config: ir.ReasoningConfig) -> tuple[str, ir.Effort | None]:
     """Return the setting with the amount of reasoning, and the effort that corresponds to it; None if no setting has it."""
-    # Turned off takes precedence over effort and budget. Only Anthropic has reasoning between tools only; other servers reason in every
-    # step or in none.
+    # Turned off takes precedence over effort and budget. Only Anthropic has reasoning between tools only (its SDK,
+    # ``ThinkingConfigBetweenToolsParam``); other servers reason in every step or in none.
     if config.mode in ("off", "between_tools"):
         return "mode", "none"
     if config.effort is not None:

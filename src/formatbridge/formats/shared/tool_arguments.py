@@ -35,7 +35,7 @@ def repeated_keys(raw: str | JsonObject, parsed: JsonObject) -> str | None:
 
 def parse_arguments_of(parts: Iterable[ir.Part]) -> ParsedArguments:
     """Parse the arguments of all calls among some parts, with one search for infinities. Arguments that need more checks are left out."""
-    # ``Infinity`` is no JSON, but parsers accept it. One search over all values is faster than one for each call.
+    # ``Infinity`` is no JSON (RFC 8259, 6), but parsers accept it. One search over all values is faster than one for each call.
     read: dict[int, JsonObject] = {}
     for part in parts:
         if type(part) is ir.ToolCall and part.kind == "function" and type(part.arguments) is str and part.arguments:

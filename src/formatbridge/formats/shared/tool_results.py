@@ -1,9 +1,9 @@
-"""Assign each tool result to its call, and move results directly after their calls, as some servers require.
+"""Assign each tool result to its call, and move results directly after their calls, as Anthropic's server requires ("Handle tool calls").
 
-Ids repeat, because some servers count calls from the start in each answer. A result belongs to the nearest earlier turn that has an
-unanswered call with its id, and in that turn to the first such call (``Unanswered``). For the order of results only the turn matters. A
-result without such a call is an orphan, and so is a call without a result. Every server rejects both, so they keep their places and are
-reported.
+Ids repeat, because some servers count calls from the start in each answer (fixture tools_ids_repeat). A result belongs to the nearest
+earlier turn that has an unanswered call with its id, and in that turn to the first such call (``Unanswered``). For the order of results
+only the turn matters. A result without such a call is an orphan, and so is a call without a result. The vendors' servers reject both
+(``docs/testing.md``, ``orphan_result`` and ``unanswered_call``), so they keep their places and are reported.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def pair_results_without_ids(messages: list[ir.Message]) -> None:
     A result without an id belongs to the first call without a result whose id no other result has. If the result has a name or a
     namespace, the call must have the same. Fields that differ from those of the call become unmodelled fields.
     """
-    # Gemini and Responses allow a result without an id: {"functionResponse": {"name": "f", "response": {...}}}.
+    # Gemini and Responses allow a result without an id (official SDKs): {"functionResponse": {"name": "f", "response": {...}}}.
     waiting = _Waiting()
     calls: dict[str, ir.ToolCall] = {}
     results = [part for message in messages for part in message.parts if type(part) is ir.ToolResult]

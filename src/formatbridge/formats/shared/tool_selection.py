@@ -25,9 +25,9 @@ _RUN_BY_CALLER = ("apply_patch", "bash_", "computer", "local_shell", "memory_", 
 
 def select_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> ir.Request:
     """Change the tools and the choice of a request to what the target can express; return the same object if nothing changes."""
-    # A choice of Responses or Anthropic Messages applies to all tools. Gemini's ``functionCallingConfig`` applies to functions
-    # only, so server tools stay allowed there (``choice.always_allowed``). ``rules.choice_covers_server_tools``: the target's choice
-    # applies to server tools too.
+    # A choice of Responses or Anthropic Messages applies to all tools (SDKs: ``ToolChoiceTypes``, ``ToolChoiceAny``). Gemini's
+    # ``FunctionCallingConfig`` applies to functions only, so server tools stay allowed there (``choice.always_allowed``).
+    # ``rules.choice_covers_server_tools``: the target's choice applies to server tools too.
     if adds_tools(request):
         request = _with_leading_tools(_without_repeated_tools(request), losses)
     choice = request.tool_choice
@@ -148,7 +148,8 @@ def _with_leading_tools(request: ir.Request, losses: Ledger) -> ir.Request:
 
 def _without_repeated_tools(request: ir.Request) -> ir.Request:
     """Leave out tools that a message adds and that are identical to a known one."""
-    # Two vendors reject a request with two tools of one name, and a caller may add a tool again that the request has.
+    # Anthropic and Google reject two tools of one name (tailcallhq/forgecode#892; "Duplicate function declaration found").
+    # A caller may add a tool again that the request has.
     known = _KnownTools()
     for tool in request.tools:
         known.add(tool)

@@ -146,7 +146,8 @@ def encode_parameters(tool: ir.FunctionTool, losses: Ledger) -> JsonObject | Non
 
 
 def drop_choice(request: ir.Request, losses: Ledger) -> None:
-    """Note that the tool choice of a request without remaining tools is dropped, because the target's server rejects it.
+    """Note that the tool choice of a request without remaining tools is dropped, because the target's server rejects it
+    (openai/swarm#30, pydantic/pydantic-ai#5791).
 
     ``auto`` and ``none`` are the default without tools, so their loss is not reported.
     """

@@ -25,7 +25,7 @@ def without_billing_header(request: ir.Request, beginning: str, losses: Ledger) 
 
     The header is a text of one line with this beginning, first in the system prompt. A longer text stays: it may be an instruction.
     """
-    # It changes often, which would also invalidate the prefix of the prompt that a server caches.
+    # vLLM and CLIProxyAPI remove it, too: it changes often, which would invalidate the prefix of the prompt that a server caches.
     first = request.messages[0] if request.messages else None
     if first is None or first.role != "system" or not first.parts:
         return request
@@ -45,7 +45,7 @@ def note_empty(message: ir.Message, losses: Ledger) -> None:
 
 def note_prefill(request: ir.Request, losses: Ledger) -> None:
     """Note that the target does not continue a final turn of the model, as the source's server does (prefill)."""
-    # Anthropic's server continues a final text of the model. Other servers answer it as a complete turn.
+    # Anthropic's server continues a final text of the model (its SDK, ``messages``); OpenAI and Google document no such thing.
     last = request.messages[-1] if request.messages else None
     if last is not None and last.parts and ends_with_answer(request):
         losses.changed(last, "", _COMPLETE_TURN, "prefill")

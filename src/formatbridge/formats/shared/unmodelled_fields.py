@@ -31,7 +31,7 @@ def unknown_event(raw: JsonObject) -> JsonObject | None:
 
 
 def has_values(raw: JsonObject) -> bool:
-    """Return whether an object has a member that is not null, empty or zero. Some servers send objects without values."""
+    """Return whether an object has a member that is not null, empty or zero. Some servers send objects without values (members_unset)."""
     return any(raw.values())
 
 

@@ -13,7 +13,7 @@ from formatbridge.report.ledger import Ledger
 def read_count(raw: JsonObject, names: Iterable[str], unread: JsonObject, value: int | None = None) -> int | None:
     """Return a count that has several names: the first that is not zero. Other values become unmodelled fields.
 
-    Relays send all names, with zeros for unknown counts. ``value``: the count of an earlier name.
+    Relays send all names, with zeros for unknown counts (fixture usage_both_families). ``value``: the count of an earlier name.
     """
     for name in names:
         count = raw.get(name)
@@ -29,7 +29,7 @@ def read_details(raw: JsonObject, name: str, alias: str, main: str, unread: Json
 
     ``main``: the count that is also read from the other name, as ``read_count`` does.
     """
-    # {"prompt_tokens_details": {"cached_tokens": 0}, "input_tokens_details": {"cached_tokens": 12}}: relays send both.
+    # {"prompt_tokens_details": {"cached_tokens": 0}, "input_tokens_details": {"cached_tokens": 12}}
     chosen, other = raw.get(name) or {}, raw.get(alias) or {}
     if not any(chosen.values()) and any(other.values()):
         return alias, other
@@ -42,7 +42,9 @@ def read_details(raw: JsonObject, name: str, alias: str, main: str, unread: Json
 
 
 def count_reasoning_in(usage: ir.Usage) -> None:
-    """Add the reasoning to the output if the total shows that the server counted them separately, as some compatible servers do."""
+    """Add the reasoning to the output if the total shows that the server counted them separately (fixture
+    usage_reasoning_next_to_output).
+    """
     reasoning = usage.reasoning or 0
     if usage.total == usage.input + usage.output + reasoning:
         usage.output += reasoning
