@@ -27,7 +27,7 @@ _NOT_RETURNED = frozenset(
 )
 """Headers about the endpoint's server; the gateway's server has other values."""
 _STREAM_HEADERS = {"cache-control": "no-cache", "x-accel-buffering": "no"}
-"""Headers with which proxies do not buffer a stream."""
+"""Headers with which proxies do not buffer a stream (nginx.org/en/docs/http/ngx_http_proxy_module.html, proxy_buffering)."""
 
 
 class ClientDisconnectedError(Exception):
@@ -35,7 +35,10 @@ class ClientDisconnectedError(Exception):
 
 
 def request_of(scope: Scope) -> SDKRequest:
-    """Return the request without its body. A key in the query, as Google documents it, becomes a key header."""
+    """Return the request without its body. A key in the query becomes a key header.
+
+    Google documents the former (cloud.google.com/docs/authentication/api-keys-use).
+    """
     headers = Headers()
     for raw_name, raw_value in scope["headers"]:
         name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")

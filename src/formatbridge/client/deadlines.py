@@ -23,7 +23,7 @@ class DeadlineError(Exception):
 
 
 class HandshakeTimeoutError(DeadlineError):
-    """The connect timeout passed in the handshake with a SOCKS5 proxy, where the HTTP libraries have no limit."""
+    """The connect timeout passed in the handshake with a SOCKS5 proxy, where httpcore (``socks_proxy.py``) has no limit."""
 
 
 class ThreadDeadlines(threading.local):

@@ -85,7 +85,7 @@ class Decompressor:
                 raise UnreadableBodyError(
                     f"is not valid {self._encoding} data, expected the encoding of the header content-encoding"
                 ) from error
-            self._zlib = zlib.decompressobj(-15)  # some servers send deflate without the zlib header
+            self._zlib = zlib.decompressobj(-15)  # without the zlib header (RFC 9110, 8.4.1.2)
             self._may_lack_header = False
             return self._decompress(chunk)
         self._may_lack_header = False

@@ -186,7 +186,7 @@ def _exception(
 
 
 def _word(value: object) -> str | None:
-    """Return a non-empty string, truncated; some relays write ``<nil>`` for an empty one."""
+    """Return a non-empty string, truncated; some relays write ``<nil>`` for an empty one (fixture error_nil)."""
     return value[:_MAX_WORD_LENGTH] if isinstance(value, str) and value not in ("", "<nil>") else None
 
 

@@ -47,7 +47,7 @@ def _key_auth(call: Call) -> Callable[[Any], Any]:
 
 
 _FRAMING = frozenset({"content-length", "transfer-encoding"})
-"""Headers that mark the end of a body; HTTP/2 always marks it."""
+"""Headers that mark the end of a body; HTTP/2 always marks it (RFC 9113, 8.1)."""
 
 
 def _head(response: Any) -> Head:

@@ -63,7 +63,7 @@ class ResponseStream:
         raise truncated
 
     def report(self) -> None:
-        """Report the partial or whole answer, once. Some SDKs stop reading before the last byte."""
+        """Report the partial or whole answer, once. OpenAI's SDK stops reading at ``[DONE]`` (openai-python, ``Stream``)."""
         self._end_span()
         report, self._report = self._report, None
         if report is not None:

@@ -42,7 +42,7 @@ _LIST = re.compile(r".*/models|.*?/models/(?P<model>.+)")
 _ESCAPED_COLON = re.compile("%3A", re.IGNORECASE)
 _JSON, _EVENTS = "application/json", "text/event-stream"
 _UNKNOWN_URL = "unknown_url"
-"""OpenAI's code for a path that its server does not have: "Unknown request URL: POST /v1/x", status 404."""
+"""OpenAI's code for a path that its server does not have: "Unknown request URL: POST /v1", status 404 (InternLM/MindSearch#150)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ def rejection(error: RejectedRequestError, target: FormatSpec) -> SDKResponse:
         body = {"error": {"message": str(error), "type": "invalid_request_error", "code": error.code, "param": error.param}}
     converted = convert_error(body, source=source, target=target, status=error.status)
     detail = converted.body["error"]
-    if isinstance(detail, dict) and detail.get("code") == converted.status:  # Google's codes are fewer, such as none for 413
+    if isinstance(detail, dict) and detail.get("code") == converted.status:  # ``google.rpc.Code`` has none for 413
         detail["code"] = error.status
     return SDKResponse(error.status, {"content-type": _JSON, "x-should-retry": "false", **error.headers}, converted.json())
 

@@ -398,7 +398,8 @@ def convert_response(
     try:
         losses, checked, repaired = read_answer(body, source_format, "response")
     except InvalidPayloadError:
-        # Relays answer with an error body and status 200. Its status is unknown here, so the kind of the error determines it.
+        # Relays answer with an error body and status 200 (openrouter.ai/docs/api-reference/errors).
+        # Its status is unknown here, so the kind of the error determines it.
         if not is_error_response(body, source_format.name):
             raise
         lenient = without_raise_on(options)

@@ -12,7 +12,7 @@ from formatbridge.report.ledger import resolve
 
 _NOTHING = object()
 _TEXTS = ("/content", "/output")
-"""Ends of pointers to lists of parts. Servers reject an empty list there, and accept an empty text."""
+"""Ends of pointers to lists of parts. A list that becomes empty there is replaced by an empty text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,8 +118,8 @@ class Bridge(Generic[ModelT_co]):
     def reject(self, error: FormatBridgeError, status: int = 400) -> ConvertedError:
         """Return the error answer, in the caller's format, to a request for which ``open`` raised an error.
 
-        For a messages request whose ``thread`` the endpoint does not support, the answer has an error code. Anthropic's SDK then sends the
-        whole conversation instead.
+        For a messages request whose ``thread`` the endpoint does not support, the answer has an error code. Anthropic's SDK
+        (``lib/threads``) then sends the whole conversation instead.
         """
         if not isinstance(error, FormatBridgeError):
             raise TypeError(f"error is {type_name(error)}, expected an exception of formatbridge")

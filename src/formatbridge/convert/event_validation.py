@@ -55,7 +55,7 @@ def object_of(event: ServerSentEvent, format: ir.FormatName) -> JsonObject:
 
 def read_event(event: ServerSentEvent, format: FormatSpec) -> tuple[ServerSentEvent, JsonObject]:
     """Return an event and its JSON object. If the object has no ``type``, it is the event's name, if the format has such a type."""
-    # Relays leave out ``type``: ``event: content_block_stop`` with ``data: {"index": 0}``.
+    # Without a type: ``event: content_block_stop`` with ``data: {"index": 0}``.
     raw, name = object_of(event, format.name), event.event
     if name and format.names_events and raw.get("type") is None and (name in _ANYWHERE or format.recognizes_event({"type": name})):
         raw = {**raw, "type": name}

@@ -66,7 +66,7 @@ class Passthrough:
 
     def _write_error(self, data: bytes, name: str) -> bytes:
         """Write an error event unchanged; where the client would not recognise it, write the error again or instead."""
-        # Relays send ``data: {"error": {...}}`` in every format. Anthropic's SDK skips an event without a name.
+        # ``data: {"error": {...}}`` has no name. Anthropic's SDK skips an event without a name (``Stream``).
         format, source, raw = self._format, self._source, codec.loads(data)
         unchanged = self._frame(data, name or None)
         if format.recognizes_error(raw, name):

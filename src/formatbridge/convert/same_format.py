@@ -514,7 +514,7 @@ def _with_fields_of_server(
 ) -> JsonObject:
     """Return a body with the fields and the words that the server has for what several of them express."""
     for group in format.equivalent_fields:
-        # Most servers read both names of the token limit. Other names are those of single servers.
+        # Other names than those of the token limit are those of single servers. Which names a server reads: ``docs/dialects.md``.
         if not group.isdisjoint(rules.names.values()) or "max_tokens" not in group:
             body = _with_server_field(body, for_server, group)
     return format.server_requests.with_server_fields(body, for_server, rules, losses)
@@ -522,7 +522,7 @@ def _with_fields_of_server(
 
 def _with_server_field(body: JsonObject, for_server: JsonObject, group: frozenset[str]) -> JsonObject:
     """Return a body with a setting in the field that the server reads, if the body has it in the field of another server only."""
-    # The group is, for example, ``max_tokens`` and ``max_completion_tokens``, of which most servers read only one.
+    # The group is, for example, ``max_tokens`` and ``max_completion_tokens``, of which a server may read only one.
     expected, present = group & for_server.keys(), group & body.keys()
     if not expected or not present or not expected.isdisjoint(present):
         return body

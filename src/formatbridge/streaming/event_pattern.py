@@ -45,7 +45,7 @@ class EventPattern:
     def of(cls, data: bytes, text: str) -> EventPattern | None:
         """Return the pattern of an event whose text is known; None unless the JSON string of the text occurs exactly once.
 
-        The string is as most servers write it, with characters outside ASCII unchanged or all escaped. If this text has another escape, a
+        The string has characters outside ASCII unchanged or all escaped. If this text has another escape, a
         later event without one becomes the pattern.
         """
         if not text or len(data) > _LONG:

@@ -49,7 +49,7 @@ def is_json_event(event: ServerSentEvent) -> bool:
 
 
 def without_comments(body: bytes) -> bytes:
-    """Return a body without the complete comment lines before it; some relays send comments until the body is ready."""
+    """Return a body without the complete comment lines before it; such as ``: PING`` of a relay until the body is ready."""
     match = _COMMENTS.match(body)
     return body[match.end() :] if match else body
 

@@ -1,4 +1,4 @@
-"""Join surrogate pairs that are split between two events: some servers split text by UTF-16 units."""
+"""Join surrogate pairs that are split between two events: some servers split text by UTF-16 units (openclaw/openclaw#110642)."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ def _check_stops(body: JsonObject, _facts: Facts) -> Failure | None:
 
 
 def _check_log_probabilities(body: JsonObject, _facts: Facts) -> Failure | None:
-    # Some servers have a number in place of the flag.
+    # Together has a number in place of the flag (fixture logprobs_counted_only).
     if not body.get("top_logprobs") or body.get("logprobs"):
         return None
     words = "The 'top_logprobs' parameter is only allowed when 'logprobs' is enabled."
