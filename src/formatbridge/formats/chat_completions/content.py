@@ -335,7 +335,7 @@ def _encode_document_of_server(type: DocumentPart, part: ir.Media, losses: Ledge
 
 def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
     drop_unheld(part, losses)
-    # PDF data is a document, although some callers send it as an image. A PDF with a URL keeps its kind: documents have no URL.
+    # PDF data is a document, whatever the kind of the part is. A PDF with a URL keeps its kind: documents have no URL.
     kind = "document" if part.data is not None and known_mime(part) == PDF else part.kind
     # Only a ``file`` has a name, and only an image has a level of detail (official SDK, ``FileFile`` and ``ImageURL``).
     if kind != "document":

@@ -1,6 +1,7 @@
 """Errors of Chat Completions: error bodies, and failures that a response reports.
 
-``find_error`` is here alone, because servers put an error into a response, a chunk or a choice of this format.
+``find_error`` is here alone, because servers put an error into a response, a chunk or a choice of this format
+(openrouter.ai/docs/api-reference/errors).
 """
 
 from __future__ import annotations

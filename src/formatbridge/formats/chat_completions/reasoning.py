@@ -1,6 +1,7 @@
 """Reasoning of Chat Completions: text, details and thinking blocks in messages, and the settings of a request.
 
-Most functions are here alone: compatible servers have three fields for the text and two for its token, which repeat one another.
+Most functions are here alone: compatible servers have three fields for the text and two for its token, which repeat one another
+(fixture reasoning_aliases).
 """
 
 from __future__ import annotations

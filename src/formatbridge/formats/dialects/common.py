@@ -11,7 +11,7 @@ MAX_TOKENS = {"max_completion_tokens": "max_tokens"}
 IMAGES: frozenset[MediaSource] = frozenset({"image_url", "image_data"})
 IMAGES_AND_VIDEOS: frozenset[MediaSource] = frozenset({"image_url", "image_data", "video_url", "video_data"})
 STILL_IMAGES = frozenset({"image/jpeg", "image/png", "image/webp"})
-"""The media types of images without GIF, which several servers reject."""
+"""The media types of images without GIF, which several servers reject (``docs/dialects.md``, ``image_types``)."""
 WEB_SEARCH = frozenset({"web_search_options"})
 OF_OPENAI = frozenset({
     "audio", "modalities", "moderation", "prediction", "prompt_cache_options", "prompt_cache_retention", "safety_identifier",

@@ -1,7 +1,7 @@
 """Adapt a canonical request to the server that receives it, before its format encodes it.
 
 Each difference is noted: what the server rejects, ignores or limits, and what it reads although the format does not have it. Another
-name of the same setting is no loss.
+name of the same setting is no loss. The sources of the rules are in ``docs/dialects.md``.
 """
 
 from __future__ import annotations

@@ -283,9 +283,10 @@ def drop_amount(config: ir.ReasoningConfig, losses: Ledger) -> None:
 
 
 def note_root(format: ir.OutputFormat, losses: Ledger) -> None:
-    """Note a schema whose root is no object: it is encoded unchanged, and the vendor's server rejects it.
+    """Note a schema whose root is no object: it is encoded unchanged, and OpenAI's server rejects it.
 
     Wrapping it in an object would change the answer that the caller reads. A root without a type may be an object.
+    Source: developers.openai.com/api/docs/guides/structured-outputs, "Root objects must not be anyOf".
     """
     kind = format.schema.get("type") if format.schema else None
     if kind is not None and kind != "object" and not (isinstance(kind, list) and "object" in kind):

@@ -33,7 +33,7 @@ class ErrorDetail(Wire):
     """
 
     message: str | None = None
-    """It may be in the user's language; relays append ``(request id: ...)``."""
+    """It may be in the user's language; relays append ``(request id: ...)`` (langbot-app/LangBot#867)."""
     type: str | None = None
     param: str | None = None
     """The request field that caused the error; some relays send "" for none."""

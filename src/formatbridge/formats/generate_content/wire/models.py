@@ -32,7 +32,7 @@ class Model(Proto):
     """
 
     name: str
-    """``models/...``; some relays omit the prefix."""
+    """``models/...``; the prefix may be missing."""
     baseModelId: str | None = None
     version: str | None = None
     versionId: str | None = None

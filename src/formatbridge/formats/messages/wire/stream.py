@@ -105,7 +105,7 @@ class MessageStart(Wire):
     """
 
     message: Response
-    """Relays that convert from another format send an estimate of ``input_tokens``."""
+    """``input_tokens`` may be an estimate, if the count of the server comes at the end."""
     type: Literal["message_start"]
 
 
