@@ -37,7 +37,7 @@ class ClientDisconnectedError(Exception):
 def request_of(scope: Scope) -> SDKRequest:
     """Return the request without its body. A key in the query becomes a key header.
 
-    Google documents the former (cloud.google.com/docs/authentication/api-keys-use).
+    Google documents the former (cloud.google.com/api-keys/docs/overview).
     """
     headers = Headers()
     for raw_name, raw_value in scope["headers"]:

@@ -79,7 +79,8 @@ def _argument_loss(raw: str | JsonObject, arguments: JsonObject) -> str | None:
 
 def _has_inexact_numbers(arguments: JsonObject) -> bool:
     """Return whether an integer in the arguments is too large for a double."""
-    # ``args`` is a ``google.protobuf.Struct``, whose numbers are doubles (ai.google.dev/api/caching, ``FunctionCall``; struct.proto).
+    # ``args`` is a ``google.protobuf.Struct``, whose numbers are doubles.
+    # Source: ai.google.dev/api/python/google/generativeai/protos/FunctionCall.
     pending: list[Any] = [arguments]
     while pending:
         node = pending.pop()
