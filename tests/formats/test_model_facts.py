@@ -240,6 +240,17 @@ def test_a_function_of_the_name_gives_the_facts() -> None:
     assert body["max_tokens"] == 7
 
 
+@pytest.mark.parametrize("field", ["output_limit", "max_output_tokens"])
+def test_a_mapping_with_the_arguments_of_facts_is_an_error(field: str) -> None:
+    """It looks like a table of models, none of which is the model of the request, and would have no effect."""
+    target = fb.Target("messages", model={field: 5})  # type: ignore[dict-item]  # the mistake
+
+    with pytest.raises(
+        fb.ConfigurationError, match=rf"model maps '{field}' to an int, expected names of models .*ModelFacts\(...\)"
+    ):
+        fb.convert_request({"model": "m", "messages": QUESTION}, source="chat_completions", target=target)
+
+
 def test_an_error_of_a_function_of_the_name_is_explained() -> None:
     """A batch must fail this line only, so the error is one of the library."""
     known: dict[str, fb.ModelFacts] = {}

@@ -137,6 +137,16 @@ def _require_budgets(budgets: object) -> None:
     )
 
 
+def _require_facts(source: Mapping[str, object]) -> None:
+    """Check a mapping that does not have a model: the arguments of ``ModelFacts`` have no names of models."""
+    name, first = next(iter(source.items()), (None, None))
+    if first is not None and not isinstance(first, ModelFacts):
+        raise ConfigurationError(
+            f"model maps {shown(name)} to {type_name(first)}, expected names of models with their ModelFacts; "
+            "facts about one model are ModelFacts(...)"
+        )
+
+
 ModelSource = ModelFacts | Mapping[str, ModelFacts] | Callable[[str], ModelFacts | None]
 """Facts about one model, or where to find them by the model's name."""
 
@@ -150,6 +160,8 @@ def facts_of(source: ModelSource | None, model: str) -> ModelFacts | None:
         return source
     if isinstance(source, Mapping):
         facts = source.get(model, source.get(model.rpartition("/")[2]))
+        if facts is None:
+            _require_facts(source)
     elif callable(source):
         try:
             facts = source(model)
