@@ -70,8 +70,14 @@ def with_offset(error: StreamDecodeError, offset: int) -> StreamDecodeError:
 
 
 def _suggest_format(name: object, known: Sequence[str]) -> str:
-    """Return a phrase with the formats of a vendor, or with a similar known name; empty if there is none."""
-    vendor = name.lower() if isinstance(name, str) else ""
+    """Return a phrase with the formats of a vendor, or with a similar known name; empty if there is none.
+
+    For a name with a dialect, as the command line has it, the phrase has the ``Target`` for it.
+    """
+    vendor, at, dialect = name.lower().partition("@") if isinstance(name, str) else ("", "", "")
+    if at:
+        format = FORMATS_OF_VENDORS.get(vendor, (vendor,))[0]
+        return f"use formatbridge.Target({format!r}, dialect={dialect!r}); " if format in known else suggestion(name, known)
     return f"perhaps {' or '.join(FORMATS_OF_VENDORS[vendor])}; " if vendor in FORMATS_OF_VENDORS else suggestion(name, known)
 
 

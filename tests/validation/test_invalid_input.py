@@ -319,6 +319,14 @@ def test_the_error_for_the_name_of_a_vendor_suggests_its_formats(vendor: str, ex
         fb.convert_request(REQUESTS["messages"], source="messages", target=fb.RegisteredName(vendor))
 
 
+@pytest.mark.parametrize("name", ["chat_completions@groq", "openai@groq"])
+def test_the_error_for_a_format_with_a_dialect_has_the_target_for_it(name: str) -> None:
+    """The command line names a server so, and the library has an object for it."""
+    expected = r"use formatbridge.Target\('chat_completions', dialect='groq'\); expected one of"
+    with pytest.raises(fb.UnknownFormatError, match=expected):
+        fb.convert_request(REQUESTS["messages"], source="messages", target=fb.RegisteredName(name))
+
+
 def test_keys_named_like_python_attributes_are_data() -> None:
     """A key is never used as an attribute name."""
     body = {**REQUESTS["chat_completions"], "__class__": "x", "model_config": {"extra": 1}, "": "y", "self": 1, "copy": 2}
