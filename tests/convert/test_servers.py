@@ -57,6 +57,18 @@ def test_a_request_that_the_server_reads_is_unchanged(fixture: ServerFixture) ->
     assert (converted.body, converted.losses, converted.additions) == (fixture.expected["body"], (), ())
 
 
+def test_an_allowed_tool_stays_among_more_tools_than_the_server_accepts() -> None:
+    """Groq has no list of allowed tools, so the tools that the list excludes need no place among the 128."""
+    tools = [{"type": "function", "name": f"f{index}", "parameters": {"type": "object", "properties": {}}} for index in range(130)]
+    allowed = {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "f129"}]}
+    body = {"model": "m", "input": "hi", "tools": tools, "tool_choice": allowed}
+
+    converted = fb.convert_request(body, source="responses", target=fb.Target("chat_completions", dialect="groq"))
+
+    assert [tool["function"]["name"] for tool in converted.body["tools"]] == ["f129"]
+    assert {(loss.code, loss.severity) for loss in converted.losses} == {("not_allowed", "info")}
+
+
 def test_a_function_with_a_name_that_openai_rejects_gets_the_fields_that_the_server_requires() -> None:
     """Mistral rejects a function without ``parameters``, whatever its name is."""
     tools = [{"type": "function", "function": {"name": name}} for name in ("a.b", "now")]

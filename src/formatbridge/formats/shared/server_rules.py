@@ -18,7 +18,14 @@ from formatbridge.formats.shared.media import known_text
 from formatbridge.formats.shared.parts import encode_opaque, is_list_item, is_read_image, is_same_list, known_mime
 from formatbridge.formats.shared.reasoning_tokens import drop_unsigned
 from formatbridge.formats.shared.settings import clamp, drop_setting_with_code, is_reasoning_off
-from formatbridge.formats.shared.tool_selection import adds_tools, all_tools, note_moved, without_other_tools, without_tools
+from formatbridge.formats.shared.tool_selection import (
+    adds_tools,
+    all_tools,
+    note_moved,
+    without_excluded_tools,
+    without_other_tools,
+    without_tools,
+)
 from formatbridge.formats.shared.turns import leading_instructions, with_instructions_first, without_final_answers
 from formatbridge.jsontext.types import JsonValue
 from formatbridge.report.ledger import Ledger
@@ -420,6 +427,7 @@ def _adapt_tools(request: ir.Request, spec: FormatSpec, rules: DialectRules, los
     families = spec.tool_rules.families_of_format if request.format != spec.name else None
     if "tools" in rules.unread:
         return _without_tools(request, code_of_field("tools", rules), "impossible", losses)
+    request = without_excluded_tools(request, lambda tool: _may_be_left_out(tool, request, families, rules), losses)
     if rules.search_excludes_functions:
         request = _without_search(request, losses)
     is_searched = rules.has_tool_search is not False and not _loses_search(request, rules)
@@ -436,6 +444,15 @@ def _adapt_tools(request: ir.Request, spec: FormatSpec, rules: DialectRules, los
     if is_same_list(tools, request.tools) and is_same_list(messages, request.messages):
         return request
     return replace(request, tools=tools, messages=messages)
+
+
+def _may_be_left_out(tool: ir.Tool, request: ir.Request, families: frozenset[str] | None, rules: DialectRules) -> bool:
+    """Return whether the rules of the server may require that a request does not have a tool."""
+    if rules.most_tools is not None and len(request.tools) > rules.most_tools:
+        return True
+    if not isinstance(tool, ir.HostedTool | ir.McpServer):
+        return False
+    return (_is_of(tool, families) and not _is_run(tool, rules)) or (rules.search_excludes_functions and _is_search(tool))
 
 
 def _without_search(request: ir.Request, losses: Ledger) -> ir.Request:

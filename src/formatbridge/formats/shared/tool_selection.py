@@ -63,6 +63,21 @@ def without_other_tools(request: ir.Request, choice: ir.ToolChoice, losses: Ledg
     return _with_tools(request, _chosen(choice, all_tools(request)), False, losses)
 
 
+def without_excluded_tools(request: ir.Request, is_left_out: Callable[[ir.Tool], bool], losses: Ledger) -> ir.Request:
+    """Leave out tools that the server would not get for another reason, if the tool choice excludes them: no answer differs."""
+    choice = request.tool_choice
+    if choice is None or not (choice.mode in ("allowed", "none") or (choice.mode == "validated" and choice.names)):
+        return request
+    chosen = _chosen(choice, all_tools(request))
+
+    def is_excluded(tool: ir.Tool) -> bool:
+        if isinstance(tool, ir.Namespace):
+            return not any((tool.name, inner.name) in chosen for inner in tool.tools)
+        return not _is_allowed(tool, chosen, False)
+
+    return _without(request, lambda tool: is_left_out(tool) and is_excluded(tool), losses, "not_allowed")
+
+
 def adds_tools(request: ir.Request) -> bool:
     """Return whether messages add tools, which is rare."""
     return any(map(_tools_of, request.messages))
@@ -245,14 +260,14 @@ def _target_has(rules: ToolRules, tool: ir.Tool) -> bool:
     return isinstance(tool, ir.HostedTool) and tool.family in rules.server_families
 
 
-def _without(request: ir.Request, is_out: Callable[[ir.Tool], bool], losses: Ledger) -> ir.Request:
+def _without(request: ir.Request, is_out: Callable[[ir.Tool], bool], losses: Ledger, code: str = "excluded") -> ir.Request:
     """Leave out tools of the request and of its messages; return the same object if there are none."""
     if not any(map(is_out, all_tools(request))):
         return request
 
     def kept(tools: list[ir.Tool]) -> list[ir.Tool]:
         for tool in filter(is_out, tools):
-            losses.dropped(tool, code="excluded", severity="info")
+            losses.dropped(tool, code=code, severity="info")
         return [tool for tool in tools if not is_out(tool)]
 
     messages = request.messages
