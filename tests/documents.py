@@ -12,7 +12,7 @@ from formatbridge.convert.matrix import matrix_rows
 from formatbridge.convert.wire_models import models_of
 from formatbridge.dialect import DialectRules
 from formatbridge.formats.dialects import DIALECTS
-from formatbridge.report.reasons import REASONS, SERVER
+from formatbridge.report.reasons import REASONS, SEARCH_TOOL, SERVER
 from tests.pair_documents import pages
 from tests.support.stream_grammar import GRAMMARS, Grammar, Moves
 
@@ -158,7 +158,9 @@ worst = max((loss.severity for loss in converted.losses), key=ORDER.index, defau
 
 def losses() -> str:
     """Write ``losses.md``: every code with its reason."""
-    codes = [_row(f"`{code}`", why.replace(SERVER, "the server")) for code, why in REASONS.items()]
+    codes = [
+        _row(f"`{code}`", why.replace(SERVER, "the server").replace(SEARCH_TOOL, "another tool")) for code, why in REASONS.items()
+    ]
     return "\n".join(["# Losses\n" + _HEAD + _ABOUT_LOSSES, _row("code", "why"), _row("---", "---"), *codes, _ABOUT_ADDITIONS])
 
 

@@ -19,7 +19,7 @@ from formatbridge.jsontext.pointers import is_below, objects_in, pointer_to
 from formatbridge.jsontext.types import JsonValue
 from formatbridge.report.field_paths import ABSENT, WHOLE_NODE, FieldPaths, LossRule, resolve
 from formatbridge.report.losses import SEVERITY_RANKS, Addition, Change, Loss, Severity
-from formatbridge.report.reasons import REASONS, REQUIRED, SERVER
+from formatbridge.report.reasons import REASONS, REQUIRED, SEARCH_TOOL, SERVER
 from formatbridge.report.resolve_notes import NO_BODY, Examine, Keep, Note, NoteResolver
 
 # Names that encoders use together with the ledger.
@@ -56,6 +56,7 @@ class _Resolved:
     losses: dict[str, Loss] = field(default_factory=dict)
     dropped_indexes: dict[str, set[str]] = field(default_factory=dict)
     server: str = "the server"
+    search_tool: str = "another tool"
 
     def keep(self, pointer: str, kind: Change, severity: Severity, code: str, before: JsonValue, after: JsonValue) -> None:
         """Keep a loss. A more severe loss at its pointer and a malformed value there take precedence."""
@@ -65,12 +66,14 @@ class _Resolved:
         if known is not None and known.code in _NOT_UNICODE and kind == "dropped":
             known = None  # the whole text is dropped
         if known is None or SEVERITY_RANKS[known.severity] < SEVERITY_RANKS[severity]:
-            why = REASONS[code].replace(SERVER, self.server)
+            why = REASONS[code].replace(SERVER, self.server).replace(SEARCH_TOOL, self.search_tool)
             self.losses[pointer] = Loss(pointer, kind, severity, code, why, before, after)
 
     def copy(self) -> _Resolved:
         """Return an independent copy."""
-        return _Resolved(dict(self.losses), {pointer: set(gone) for pointer, gone in self.dropped_indexes.items()}, self.server)
+        return _Resolved(
+            dict(self.losses), {pointer: set(gone) for pointer, gone in self.dropped_indexes.items()}, self.server, self.search_tool
+        )
 
 
 _ITEM = re.compile(r"(/[^/]+)/[0-9]+/")
@@ -276,6 +279,7 @@ class Ledger:
         resolved = self._resolved = self._resolved or _Resolved()
         if self.dialect is not None:
             resolved.server = self.dialect.server
+            resolved.search_tool = self.dialect.search_tool or resolved.search_tool
         notes, self._notes = self._notes, []
         keep: Keep = resolved.keep
         if isinstance(self.body, LazyBody) and (notes or self.body.report):

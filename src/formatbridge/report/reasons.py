@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 SERVER = "{server}"
 """In a reason: the name of the server in whose dialect the request is written."""
+SEARCH_TOOL = "{search_tool}"
+"""In a reason: the tool, or the field, with which that server searches the web."""
 
 REASONING_REASONS: Mapping[str, str] = {
     "reasoning_control": "the model has another reasoning control",
@@ -33,7 +35,7 @@ TARGET_REASONS: Mapping[str, str] = {
     "server_limit": "more than {server} accepts",
     "server_range": "outside the range of {server}",
     "rejected_combination": "{server} rejects it next to other fields",
-    "other_tool_of_server": "{server} has another tool for it",
+    "other_tool_of_server": "{server} searches with {search_tool}",
 }
 """Reasons of losses that only facts about a model or the dialect of a server cause."""
 
@@ -100,7 +102,7 @@ REASONS: Mapping[str, str] = {
     "server_id": "{server} does not accept this id",
     "not_portable": "depends on state of the source's server",
 }
-"""Code of a loss to its reason, with ``SERVER`` for the name of a server."""
+"""Code of a loss to its reason, with ``SERVER`` for the name of a server and ``SEARCH_TOOL`` for its tool."""
 
 SHOWN = "without it the server returns no reasoning"
 """Why a request to generate_content asks for the text of the reasoning."""
