@@ -89,12 +89,13 @@ RESPONSES: Mapping[str, DialectRules] = {
         server="vLLM",
         rejects_items=_ITEMS_OF_OPENAI,
         ignores=frozenset({"prompt_cache_key", "safety_identifier"}),
-        reads=frozenset({"seed", "stop", "top_k"}),
+        reads=frozenset({"frequency_penalty", "presence_penalty", "seed", "stop", "top_k"}),
         accepts_later_configuration=False,
         has_custom_tools=False,
         has_namespaces=False,
         has_tool_search=False,
         includes=_VLLM_INCLUDES,
+        output_formats=frozenset({"json_schema"}),
         server_tools=_VLLM_TOOLS,
         media=IMAGES | {"audio_data"},
         accepts_unsigned_reasoning=True,
@@ -106,6 +107,8 @@ RESPONSES: Mapping[str, DialectRules] = {
                 "github.com/vllm-project/vllm vllm/entrypoints/openai/responses/protocol.py": (
                     "cache_marks ignores reads includes accepts_unsigned_reasoning"
                 ),
+                "vllm-project/vllm#38613": "reads.frequency_penalty reads.presence_penalty",
+                "vllm-project/vllm#47831: text.format json_object is accepted, but not applied": "output_formats",
                 "vllm-project/vllm#42475": "accepts_later_configuration rejects_items has_tool_search server_tools",
                 "github.com/vllm-project/vllm vllm/entrypoints/openai/responses/utils.py": "has_custom_tools reads_encrypted_reasoning",
                 "vllm-project/vllm#46737, #49493": "has_namespaces",

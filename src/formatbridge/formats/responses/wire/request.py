@@ -91,9 +91,9 @@ class Request(Wire):
     cache_control: CacheControl | None = None
     """OpenRouter: cache the whole prompt."""
     frequency_penalty: Penalty | None = None
-    """OpenRouter: -2 to 2."""
+    """OpenRouter, vLLM: -2 to 2."""
     presence_penalty: Penalty | None = None
-    """OpenRouter: -2 to 2."""
+    """OpenRouter, vLLM: -2 to 2."""
     seed: Int | None = None
     """vLLM."""
     stop: str | list[str] | None = None
