@@ -313,3 +313,52 @@ def test_no_reasoning_from_a_message_on_is_no_loss_for_a_model_that_does_not_rea
 
     assert "effort" not in str(converted.body)
     assert converted.losses == ()
+
+
+_FUNCTION = {"type": "function", "function": {"name": "now", "parameters": {"type": "object", "properties": {}}}}
+_BUDGET = {"reasoning": {"max_tokens": 2048}}
+_FORCED = {"tools": [_FUNCTION], "tool_choice": "required"}
+
+
+@pytest.mark.parametrize(
+    ("format", "dialect", "facts", "fields", "expected"),
+    [
+        ("chat_completions", "openai", fb.ModelFacts(efforts=("medium",)), _BUDGET, {"reasoning_effort": "medium"}),
+        ("responses", "xai", fb.ModelFacts(efforts=("medium",)), {"enable_thinking": True}, {"reasoning": {"effort": "medium"}}),
+        (
+            "messages",
+            "deepseek",
+            fb.ModelFacts(efforts=("low",)),
+            _BUDGET | _FORCED,
+            {"thinking": {"type": "adaptive"}, "output_config": {"effort": "low"}},
+        ),
+        (
+            "messages",
+            "deepseek",
+            fb.ModelFacts(reasoning="budget"),
+            {"reasoning_effort": "low"},
+            {"thinking": {"type": "adaptive"}, "output_config": {"effort": "low"}},
+        ),
+        ("chat_completions", "deepseek", fb.ModelFacts(reasoning="none"), _FORCED, {}),
+        ("chat_completions", "minimax", LEVEL_ONLY, _BUDGET, {"thinking": {"type": "adaptive"}}),
+        (
+            "messages",
+            None,
+            fb.ModelFacts(reasoning="always", efforts=("none", "low")),
+            {"reasoning_effort": "none"},
+            {"thinking": {"type": "adaptive"}, "output_config": {"effort": "low"}},
+        ),
+    ],
+)
+def test_a_request_for_a_model_is_unchanged_when_it_is_converted_again(
+    format: str, dialect: str | None, facts: fb.ModelFacts, fields: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    """A gateway may receive requests that another one has written for the same model of the same server."""
+    target: Any = fb.Target(format, dialect=dialect, model=facts)
+    body = {"model": "m", "messages": QUESTION} | fields
+
+    converted = fb.convert_request(body, source="chat_completions", target=target)
+    again = fb.convert_request(converted.body, source=target, target=target)
+
+    assert _reasoning(converted) == expected
+    assert (again.body, again.losses, again.additions) == (converted.body, (), ())

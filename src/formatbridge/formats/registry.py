@@ -17,7 +17,7 @@ from formatbridge.errors import ConfigurationError, UnknownFormatError
 from formatbridge.formats.format import FormatOrName, FormatSpec, Target
 from formatbridge.formats.model_facts import ModelFacts
 from formatbridge.formats.shared.settings import continues_each_answer, has_output_format
-from formatbridge.formats.shared.tool_selection import forces_call, has_functions
+from formatbridge.formats.shared.tool_selection import forces_call, has_functions, is_weakened
 from formatbridge.formats.shared.turns import ends_with_answer
 
 FORMATS: tuple[ir.Format, ...] = get_args(ir.Format)
@@ -177,9 +177,18 @@ def _without_reasoning_next_to_functions(rules: DialectRules | None) -> DialectR
 @lru_cache(maxsize=_MOST_DERIVED)
 def _for_no_reasoning(rules: DialectRules) -> DialectRules:
     """Return the rules of a server for a model that does not reason."""
-    if not (rules.ignores_while_reasoning or rules.rejects_while_reasoning or rules.final_answer_field):
+    if not (rules.ignores_while_reasoning or rules.rejects_while_reasoning or rules.final_answer_field or rules.excludes_reasoning):
         return rules
-    return replace(rules, ignores_while_reasoning=frozenset(), rejects_while_reasoning=frozenset(), final_answer_field=None)
+    return replace(
+        rules,
+        ignores_while_reasoning=frozenset(),
+        rejects_while_reasoning=frozenset(),
+        final_answer_field=None,
+        forced_call_excludes_reasoning=False,
+        format_excludes_reasoning=False,
+        prefill_excludes_reasoning=False,
+        functions_exclude_reasoning=False,
+    )
 
 
 @lru_cache(maxsize=_MOST_DERIVED)
@@ -214,7 +223,14 @@ def _excludes_reasoning(spec: FormatSpec, rules: DialectRules) -> Callable[[ir.R
         *([has_functions] if rules.functions_exclude_reasoning else []),
         *([ends_with_answer] if continues_each_answer(rules) else []),
     ]
-    return lambda request: any(excludes(request) for excludes in excluding)
+
+    def excludes_reasoning(request: ir.Request) -> bool:
+        choice = request.tool_choice
+        if choice is not None and is_weakened(choice, rules.tool_modes):  # the server does not get it
+            request = replace(request, tool_choice=None)
+        return any(excludes(request) for excludes in excluding)
+
+    return excludes_reasoning
 
 
 _EFFORTS = frozenset({*ir.EFFORT_ORDER, "default"})

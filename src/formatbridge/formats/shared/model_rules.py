@@ -65,8 +65,13 @@ def adapt_to_model(request: ir.Request, facts: ModelFacts, spec: FormatSpec, los
 
 
 def _efforts_of(facts: ModelFacts) -> tuple[ir.Effort, ...]:
-    """Return the efforts of a model without ``default``, which is the same as no effort (official SDK of Groq, ``reasoning_effort``)."""
-    return tuple(effort for effort in facts.efforts if effort != "default")
+    """Return the amounts of reasoning of a model, and ``none`` if it can turn reasoning off.
+
+    ``default`` is the same as no effort (official SDK of Groq, ``reasoning_effort``).
+    """
+    return tuple(
+        effort for effort in facts.efforts if effort != "default" and not (effort == "none" and facts.reasoning == "always")
+    )
 
 
 def options_for_model(request: ir.Request, facts: ModelFacts, spec: FormatSpec, options: Options) -> Options:
@@ -259,7 +264,13 @@ def _in_kind_of_model(
 
 def _has_budgets(spec: FormatSpec) -> bool:
     """Return whether a request has a budget, instead of an effort that the server translates to one."""
-    return spec.smallest_budget is not None or _amounts_of_server(spec) == {"budget"}
+    is_ignored = spec.dialect is not None and "thinking/budget_tokens" in spec.dialect.ignores_nested
+    return (spec.smallest_budget is not None and not is_ignored) or _amounts_of_server(spec) == {"budget"}
+
+
+def _control_of(spec: FormatSpec) -> str | None:
+    """Return how a request for the server turns reasoning on; None: as the format."""
+    return None if spec.dialect is None else spec.dialect.reasoning_control
 
 
 def _amounts_of_server(spec: FormatSpec) -> Set[str]:
@@ -366,7 +377,8 @@ def _as_effort(config: ir.ReasoningConfig, facts: ModelFacts, spec: FormatSpec, 
     """Replace a budget by an effort, or by the decision of an adaptive model that has an effort already."""
     is_adaptive = facts.reasoning == "adaptive"
     if config.budget is None:
-        if config.effort is None and config.mode in ("on", "adaptive") and facts.reasoning == "level":
+        has_efforts = _control_of(spec) is None or "effort" in _amounts_of_server(spec)
+        if config.effort is None and config.mode in ("on", "adaptive") and facts.reasoning == "level" and has_efforts:
             level = _written_effort("high", facts, spec)
             losses.changed(config, "mode", level, _CONTROL)
             return replace(config, mode=None, effort=level)
@@ -381,8 +393,26 @@ def _as_effort(config: ir.ReasoningConfig, facts: ModelFacts, spec: FormatSpec, 
 
 
 def _with_known_effort(config: ir.ReasoningConfig, facts: ModelFacts, spec: FormatSpec, losses: Ledger) -> ir.ReasoningConfig:
+    if config.effort is None and facts.efforts:
+        return _with_written_effort(config, facts, spec, losses)
     effort = _known_effort(config, facts, spec, losses)
     return config if effort == config.effort else replace(config, effort=effort)
+
+
+def _with_written_effort(config: ir.ReasoningConfig, facts: ModelFacts, spec: FormatSpec, losses: Ledger) -> ir.ReasoningConfig:
+    """Replace a budget or a mode by an effort of the model, if the encoder would write an effort that the model does not accept."""
+    if config.budget is not None:
+        name, effort = "budget", effort_of_budget(config.budget)
+        is_written = not _has_budgets(spec) and "budget" not in _amounts_of_server(spec)
+    else:
+        name, effort = "mode", "high"  # as the encoder writes it
+        has_mode = spec.smallest_budget is not None or _control_of(spec) not in (None, "reasoning_effort")
+        is_written = config.mode in ("on", "adaptive") and not has_mode
+    written = _written_effort(effort, facts, spec)
+    if not is_written or written in (effort, effort_for_server(effort, spec.dialect)):
+        return config
+    losses.changed(config, name, written, _CONTROL)
+    return replace(config, mode=None if name == "mode" else config.mode, budget=None, effort=written)
 
 
 def _known_effort(node: ir.ReasoningConfig | ir.Message, facts: ModelFacts, spec: FormatSpec, losses: Ledger) -> ir.Effort | None:

@@ -21,6 +21,7 @@ from formatbridge.formats.shared.settings import clamp, drop_setting_with_code, 
 from formatbridge.formats.shared.tool_selection import (
     adds_tools,
     all_tools,
+    is_weakened,
     note_moved,
     without_excluded_tools,
     without_other_tools,
@@ -557,18 +558,22 @@ def _adapt_tool_choice(request: ir.Request, rules: DialectRules, losses: Ledger)
     choice = request.tool_choice
     if choice is not None and "tool_choice" in rules.unread:
         return _without_list_of_tools(request, choice, rules, losses)
-    if choice is not None and choice.mode == "allowed" and choice.allowed_mode == "required" and "required" not in rules.tool_modes:
-        losses.changed(choice, "allowed_mode", "auto", _UNSUPPORTED)
-        return replace(request, tool_choice=replace(choice, allowed_mode="auto"))
-    if choice is None or choice.mode not in ("none", "required", "named") or choice.mode in rules.tool_modes:
+    if choice is None or choice.mode in rules.tool_modes:
         return request
+    if is_weakened(choice, rules.tool_modes):
+        if choice.mode == "allowed":
+            losses.changed(choice, "allowed_mode", "auto", _UNSUPPORTED)
+            return replace(request, tool_choice=replace(choice, allowed_mode="auto"))
+        losses.changed(choice, "", "auto", _UNSUPPORTED)
+        losses.extras(choice)
+        return replace(request, tool_choice=ir.ToolChoice(mode="auto", src=choice.src))
     if choice.mode == "none":
         return _without_tools(request, "excluded", "info", losses)
-    if choice.mode == "named" and "required" in rules.tool_modes:
-        return replace(request, tool_choice=replace(choice, mode="allowed", allowed_mode="required"))
-    losses.changed(choice, "", "auto", _UNSUPPORTED)
-    losses.extras(choice)
-    return replace(request, tool_choice=ir.ToolChoice(mode="auto", src=choice.src))
+    return (
+        replace(request, tool_choice=replace(choice, mode="allowed", allowed_mode="required"))
+        if choice.mode == "named"
+        else request
+    )
 
 
 def _without_list_of_tools(request: ir.Request, choice: ir.ToolChoice, rules: DialectRules, losses: Ledger) -> ir.Request:

@@ -5,7 +5,7 @@ If the target's choice cannot express a restriction, tools are left out, and eac
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import replace
 from operator import attrgetter
 
@@ -89,6 +89,15 @@ def forces_call(request: ir.Request) -> bool:
     if choice is None or not (request.tools or adds_tools(request)):
         return False
     return choice.mode in ("required", "named") or (choice.mode in ("allowed", "hosted") and choice.allowed_mode == "required")
+
+
+def is_weakened(choice: ir.ToolChoice, modes: Set[str]) -> bool:
+    """Return whether a forced call becomes a free choice, because the server has only these modes.
+
+    With ``required``, one named tool may become the only one.
+    """
+    mode = choice.allowed_mode if choice.mode == "allowed" else choice.mode
+    return mode in ("required", "named") and modes.isdisjoint({mode, "required"})
 
 
 def has_functions(request: ir.Request) -> bool:
