@@ -408,6 +408,7 @@ class _Adaptation:
             for loss in self._noted.losses
             if loss.code in TARGET_REASONS or self._patch.concerns(loss.path) or differs(loss.path)
         ]
+        noted = [loss for loss in noted if loss.code != "weaker_form" or not _is_kept(loss.path, self._raw, body)]
         for loss in noted:
             is_rejected = loss.path in self._rejected or (loss.kind == "dropped" and loss.path in self._rejected_in_messages)
             if is_rejected and loss.code not in TARGET_REASONS:  # the encoder leaves it out because of the server
@@ -444,6 +445,13 @@ def _is_elsewhere(pointer: str, before: JsonObject, body: JsonObject) -> bool:
         if each == pointer and isinstance(value, str) and isinstance(old, dict) and isinstance(new, dict):
             return any(member == value and old.get(key) != value for key, member in new.items())
     return False
+
+
+def _is_kept(pointer: str, raw: JsonObject, body: JsonObject) -> bool:
+    """Return whether an item of a list of the caller is in the list of the body, which is another list."""
+    above = pointer.rpartition("/")[0]
+    item, items = resolve(raw, pointer)[1], resolve(body, above)[1]
+    return isinstance(items, list) and item in items
 
 
 def _without_history(format: FormatSpec) -> FormatSpec:
