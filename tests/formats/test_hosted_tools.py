@@ -98,3 +98,28 @@ def test_a_user_location_has_no_null_fields() -> None:
     converted = fb.convert_request(body, source="messages", target="chat_completions")
 
     assert problems("chat_completions", "request", converted.body) == []
+
+
+@pytest.mark.parametrize(
+    ("domains", "expected"),
+    [
+        (["-"], {}),
+        ([""], {}),
+        (["-", "-city.example"], {"blocked_domains": ["city.example"]}),
+        (["", "city.example"], {"allowed_domains": ["city.example"]}),
+    ],
+)
+def test_an_empty_domain_of_perplexity_is_no_domain(domains: list[str], expected: dict[str, Any]) -> None:
+    """A form with an empty field writes one, and a search with an empty allowed domain would have no result."""
+    body = {
+        "model": "m",
+        "messages": [{"role": "user", "content": "hi"}],
+        "web_search_options": {},
+        "search_domain_filter": domains,
+    }
+
+    converted = fb.convert_request(body, source="chat_completions", target="messages")
+
+    [tool] = converted.body["tools"]
+    assert {key: tool[key] for key in ("allowed_domains", "blocked_domains") if key in tool} == expected
+    assert converted.losses == ()

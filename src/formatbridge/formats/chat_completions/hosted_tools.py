@@ -15,11 +15,11 @@ _OPTIONS = frozenset({"search_context_size", "user_location"})
 _LOCATION = frozenset({"type", "approximate"})
 
 
-def decode_hosted_tool(raw: JsonObject | None, domains: list[str] | None) -> ir.HostedTool:
+def decode_hosted_tool(raw: JsonObject | None, domains: list[str]) -> ir.HostedTool:
     """Decode ``web_search_options`` and the domains in ``search_domain_filter``, of which there is at least one, as a hosted tool."""
     # {"search_domain_filter": ["a.example"]}, or blocked domains: ["-b.example"] (docs.perplexity.ai/docs/sonar/filters)
-    allowed = [domain for domain in domains or () if not domain.startswith("-")]
-    blocked = [domain[1:] for domain in domains or () if domain.startswith("-")]
+    allowed = [domain for domain in domains if not domain.startswith("-")]
+    blocked = [domain[1:] for domain in domains if domain.startswith("-")]
     src, second_src = (
         ("/search_domain_filter", "") if raw is None else ("/web_search_options", "/search_domain_filter" if domains else "")
     )

@@ -196,7 +196,8 @@ def _decode_tools(body: JsonObject) -> list[ir.Tool]:
     tools += [decode_function(raw, f"/functions/{index}", "", None) for index, raw in enumerate(body.get("functions") or ())]
     # Web search is a setting here, not an entry of ``tools`` (official SDK, ``WebSearchOptions``). An empty object enables it.
     # Perplexity always searches, and its callers may set the domains alone (docs.perplexity.ai/docs/sonar/filters).
-    search, domains = body.get("web_search_options"), body.get("search_domain_filter")
+    search = body.get("web_search_options")
+    domains = [domain for domain in body.get("search_domain_filter") or () if domain.removeprefix("-")]  # an empty one names none
     return [*tools, decode_hosted_tool(search, domains)] if search is not None or domains else tools
 
 
