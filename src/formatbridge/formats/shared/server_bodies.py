@@ -5,6 +5,7 @@ from __future__ import annotations
 from formatbridge import ir
 from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.shared.server_rules import code_of_field, field_of, may_reason, restricts_functions
+from formatbridge.formats.shared.settings import is_neutral_setting
 from formatbridge.jsontext.types import JsonObject, JsonValue
 from formatbridge.report.ledger import Ledger
 from formatbridge.report.loss_rules import LOSS_RULES, SETTING_RULES, rule_of_setting
@@ -31,16 +32,16 @@ def rename_for_server(body: JsonObject, request: ir.Request, spec: FormatSpec, l
 def _severity_of_field(field: str, value: JsonValue, request: ir.Request, spec: FormatSpec) -> Severity | None:
     """Return the severity of the loss of a field of a body, ``value``; None if it has the default value."""
     if field in SETTING_RULES:
-        values = [(SETTING_RULES[field], value)]
-    elif names := _settings_in(field, request, spec):  # the decoder has translated their words: ``standard_only`` is ``standard``
-        values = [(rule_of_setting(name), request.settings[name]) for name in names]  # type: ignore[literal-required]  # its keys
-    elif field in spec.settings.canonical:  # a value without a meaning, which the decoder has left out
-        values = []
-    else:
-        row = f"Request.{field}"
-        values = [(LOSS_RULES.get(row) or spec.field_paths.rules.get(row) or rule_of_setting(field), value)]
-    severities = [rule.severity for rule, each in values if not rule.is_neutral(each)]
-    return max(severities, key=SEVERITY_RANKS.__getitem__, default=None)
+        rule = SETTING_RULES[field]
+        return None if rule.is_neutral(value) else rule.severity
+    if names := _settings_in(field, request, spec):  # the decoder has translated their words: ``standard_only`` is ``standard``
+        settings = [name for name in names if not is_neutral_setting(name, request.settings[name])]  # type: ignore[literal-required]  # its keys
+        return max((rule_of_setting(name).severity for name in settings), key=SEVERITY_RANKS.__getitem__, default=None)
+    if field in spec.settings.canonical:  # a value without a meaning, which the decoder has left out
+        return None
+    row = f"Request.{field}"
+    rule = LOSS_RULES.get(row) or spec.field_paths.rules.get(row) or rule_of_setting(field)
+    return None if rule.is_neutral(value) else rule.severity
 
 
 def _settings_in(field: str, request: ir.Request, spec: FormatSpec) -> list[str]:

@@ -142,7 +142,7 @@ def drop_setting(request: ir.Request, name: str, value: Any, losses: Ledger) -> 
             if not rule.is_neutral(member):
                 losses.dropped(request, f"{name}/{escape(str(member_key))}", rule.code, severity=rule.severity)
         return
-    if value is not None and rule.is_neutral(value):
+    if is_neutral_setting(name, value):
         return
     if rule.kind == "changed":
         losses.changed(request, name, rule.after, rule.code, severity=rule.severity)
@@ -158,8 +158,13 @@ def drop_setting_with_code(
     ``place``: the name of the field in the report, if it is not ``name``. ``severity``: None is that of the setting.
     """
     rule = rule_of_setting(name)
-    if not rule.is_neutral(request.settings.get(name)):
+    if name in request.settings and not is_neutral_setting(name, request.settings[name]):  # type: ignore[literal-required]  # its key
         losses.dropped(request, place or name, code, severity=severity or rule.severity)
+
+
+def is_neutral_setting(name: str, value: object) -> bool:
+    """Return whether a setting has the default value. None turns a setting on whose value the server chooses: ``compact_at``."""
+    return value is not None and rule_of_setting(name).is_neutral(value)
 
 
 EFFORTS: frozenset[str] = frozenset(ir.EFFORT_ORDER)
