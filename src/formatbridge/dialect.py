@@ -13,14 +13,14 @@ ReasoningControl = Literal[
     "reasoning_effort", "reasoning", "reasoning_toggle", "thinking_and_effort", "thinking_or_effort", "thinking_type_or_effort",
     "thinking_adaptive", "enable_thinking", "enable_thinking_kwarg", "kwarg_or_effort", "none",
 ]  # fmt: skip
-"""How a request of chat_completions sets the amount of reasoning:
+"""How a request of chat_completions, or of messages, sets the amount of reasoning:
 
 - ``reasoning_effort``: OpenAI's field, with an effort only.
 - ``reasoning``: an object with ``effort``, ``max_tokens``, ``enabled`` and ``exclude``.
 - ``reasoning_toggle``: ``reasoning_effort``, or ``reasoning`` with only ``enabled``.
 - ``thinking_and_effort``: ``thinking`` with a type, and ``reasoning_effort`` next to it.
 - ``thinking_or_effort``: ``reasoning_effort``, or ``thinking`` with ``budget_tokens``. ``thinking_type_or_effort``: without a budget.
-- ``thinking_adaptive``: ``thinking`` with the type ``adaptive`` or ``disabled``.
+- ``thinking_adaptive``: ``thinking`` with the type ``adaptive`` or ``disabled``. In Messages: the other types are rejected.
 - ``enable_thinking``: this flag, with ``thinking_budget`` or ``reasoning_effort`` next to it.
 - ``enable_thinking_kwarg``: a flag in ``chat_template_kwargs``. ``kwarg_or_effort``: this flag, or ``reasoning_effort``.
 - ``none``: the server has no such setting.

@@ -29,10 +29,7 @@ FILES_OF_SOME_PACKAGES = {
     "stream_reasoning": "chat_completions: reasoning is in three fields that repeat one another",
 }
 
-FILES_THAT_ONE_PACKAGE_LACKS = {
-    "counts": "chat_completions: the vendor's server counts tokens in the format of Responses only",
-    "server_requests": "messages: its servers read the same fields",
-}
+FILES_THAT_ONE_PACKAGE_LACKS = {"counts": "chat_completions: the vendor's server counts tokens in the format of Responses only"}
 
 DIFFERENCES: dict[str, dict[str, str]] = {
     "stream_decoder": {

@@ -3,7 +3,6 @@
 Sources: the relay's specification, "POST /v1/messages"; the stable and beta types of Anthropic's SDK of 2026-11; recorded traffic.
 Both dated dialects have one decoder. That of 2023-06-01 has sampling parameters, the newer one has none.
 Only this package has ``beta_headers.py``: Anthropic's server requires headers for some fields of a body.
-Only this package has no ``server_requests``, because its servers read the same fields.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from formatbridge.formats.messages.reasoning import SMALLEST_BUDGET
 from formatbridge.formats.messages.recognition import DETECTION, event_text, recognizes_error, recognizes_event
 from formatbridge.formats.messages.request import decode_request, encode_request, repair_history
 from formatbridge.formats.messages.response import FINISH, decode_response, encode_response, failure_of, mark_unfinished
+from formatbridge.formats.messages.server_requests import SERVER_REQUESTS
 from formatbridge.formats.messages.settings import SETTINGS
 from formatbridge.formats.messages.stream_decoder import StreamDecoder
 from formatbridge.formats.messages.stream_encoder import StreamEncoder
@@ -79,6 +79,7 @@ MESSAGES = FormatSpec(
     ),
     only_with_tools={"tool_choice": "tools"},
     setting_objects=frozenset({"output_config"}),
+    server_requests=SERVER_REQUESTS,
     smallest_budget=SMALLEST_BUDGET,
     excludes_reasoning=forces_call,
     required_settings=frozenset({"max_tokens"}),

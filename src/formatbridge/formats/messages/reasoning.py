@@ -143,6 +143,8 @@ def encode_reasoning_config(config: ir.ReasoningConfig, limit: int, rejects_thin
     ``limit``: the maximum number of tokens of the response. ``rejects_thinking``: the server rejects thinking with the rest of the request.
     """
     drop_unheld(config, losses)
+    if losses.dialect is not None and losses.dialect.reasoning_control == "thinking_adaptive":
+        config = _without_other_types(config, losses)
     if is_reasoning_off(config):
         drop_amount(config, losses)
         # The server rejects ``display`` without thinking (official SDK, ``ThinkingConfigDisabledParam``).
@@ -184,6 +186,16 @@ def encode_effort(node: ir.ReasoningConfig | ir.Message, losses: Ledger) -> str 
 
 def _ignores_budgets(losses: Ledger) -> bool:
     return losses.dialect is not None and "thinking/budget_tokens" in losses.dialect.ignores_nested
+
+
+def _without_other_types(config: ir.ReasoningConfig, losses: Ledger) -> ir.ReasoningConfig:
+    """Replace a budget, and thinking between tool calls only, by the types ``adaptive`` and ``disabled``."""
+    if config.mode == "between_tools":
+        return replace(config, mode=losses.changed(config, "mode", "off", "unsupported_by_server"))
+    if config.budget is None or is_reasoning_off(config):
+        return config
+    losses.dropped(config, "budget", "unsupported_by_server")
+    return replace(config, budget=None, mode="adaptive")
 
 
 def _without_budget(config: ir.ReasoningConfig, losses: Ledger) -> ir.ReasoningConfig:

@@ -265,7 +265,8 @@ def _in_kind_of_model(
 def _has_budgets(spec: FormatSpec) -> bool:
     """Return whether a request has a budget, instead of an effort that the server translates to one."""
     is_ignored = spec.dialect is not None and "thinking/budget_tokens" in spec.dialect.ignores_nested
-    return (spec.smallest_budget is not None and not is_ignored) or _amounts_of_server(spec) == {"budget"}
+    has_budgets = spec.smallest_budget is not None and not is_ignored and _control_of(spec) != "thinking_adaptive"
+    return has_budgets or _amounts_of_server(spec) == {"budget"}
 
 
 def _control_of(spec: FormatSpec) -> str | None:

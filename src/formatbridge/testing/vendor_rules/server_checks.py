@@ -400,6 +400,13 @@ def check_output_format(body: JsonObject, _facts: Facts) -> Failure | None:
     return anthropic_error("output_config", "invalid params") if has_format else None
 
 
+def check_minimax_thinking(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject thinking of a type other than ``adaptive`` and ``disabled``."""
+    kind = (body.get("thinking") or {}).get("type")
+    message = f'invalid params, invalid thinking.type: "{kind}" (allowed: adaptive, disabled) (2013)'
+    return None if kind in (None, "adaptive", "disabled") else anthropic_error("thinking", message)
+
+
 def check_openrouter_reasoning(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject an effort next to a budget."""
     reasoning = body.get("reasoning") or {}

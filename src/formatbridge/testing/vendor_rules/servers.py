@@ -455,6 +455,12 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 "invalid params, function name or parameters is empty (2013)",
             ),
             Rule("output_format", "`output_config.format`", "decolua/9router#817", checks.check_output_format),
+            Rule(
+                "thinking",
+                "`thinking` of a type other than `adaptive` and `disabled`",
+                "earendil-works/pi#6658, HenriGrimm/Minnow#364, chaitin/MonkeyCode#1175",
+                checks.check_minimax_thinking,
+            ),
             checks.in_range("HKUDS/Vibe-Trading#33", "temperature", 0.01, 1, checks.anthropic_error),
             checks.block_rule(_MINIMAX_GUIDE, "a document", "content type is not supported", checks.of_types("document")),
         ),
