@@ -98,7 +98,8 @@ class DialectRules:
     stores_responses: bool = True
     """Whether a request may ask the server to store its response; otherwise ``store`` becomes false."""
     reads: frozenset[str] = frozenset()
-    """Settings that the server reads although the format does not have them, such as ``top_k``."""
+    """Settings that the server reads although the format does not have them, such as ``top_k``, or no format models, such as
+    ``logit_bias``."""
     names: Mapping[str, str] = field(default_factory=dict)
     """Fields of a request to their names on this server, such as ``max_completion_tokens`` to ``max_tokens``. No two have the same name."""
     rejects_in_messages: frozenset[str] = frozenset()

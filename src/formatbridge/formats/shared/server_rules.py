@@ -17,7 +17,7 @@ from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.shared.media import known_text
 from formatbridge.formats.shared.parts import encode_opaque, is_list_item, is_read_image, is_same_list, known_mime
 from formatbridge.formats.shared.reasoning_tokens import drop_unsigned
-from formatbridge.formats.shared.settings import clamp, drop_setting_with_code, is_reasoning_off
+from formatbridge.formats.shared.settings import clamp, drop_setting_with_code, is_reasoning_off, with_read_fields
 from formatbridge.formats.shared.tool_selection import (
     adds_tools,
     all_tools,
@@ -59,7 +59,7 @@ def adapt_to_server(request: ir.Request, spec: FormatSpec, losses: Ledger) -> ir
     # Encoders read the rules from the ledger, because most of them have no other use for the server.
     losses.dialect = rules
     losses.also_holds = _fields_of_server(rules)
-    request = _adapt_settings(request, spec, rules, losses)
+    request = _adapt_settings(with_read_fields(request, rules), spec, rules, losses)
     if rules.unread:
         request = _without_unread_objects(request, rules, losses)
     request = _adapt_messages(request, rules, losses)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from formatbridge import ir
@@ -160,6 +161,17 @@ def drop_setting_with_code(
     rule = rule_of_setting(name)
     if name in request.settings and not is_neutral_setting(name, request.settings[name]):  # type: ignore[literal-required]  # its key
         losses.dropped(request, place or name, code, severity=severity or rule.severity)
+
+
+def with_read_fields(request: ir.Request, rules: DialectRules) -> ir.Request:
+    """Return a request with the unmodelled fields that the server reads, such as ``logit_bias``, as settings."""
+    extra = request.extra or {}
+    read = {name: extra[name] for name in sorted(rules.reads & extra.keys())}
+    if not read:
+        return request
+    settings: dict[str, Any] = {**request.settings, **read}
+    others = {name: value for name, value in extra.items() if name not in read}
+    return replace(request, settings=settings, extra=others or None)  # type: ignore[arg-type]  # more keys
 
 
 def is_neutral_setting(name: str, value: object) -> bool:
