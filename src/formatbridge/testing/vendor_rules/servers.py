@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import formatbridge as fb
-from formatbridge.testing.vendor_rules import clouds, vllm
+from formatbridge.testing.vendor_rules import clouds, item_checks, vllm
 from formatbridge.testing.vendor_rules import combination_checks as combinations
 from formatbridge.testing.vendor_rules import server_checks as checks
 from formatbridge.testing.vendor_rules.rule import Rule
@@ -82,7 +82,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
         "responses": (
             checks.no_fields("openrouter.ai/docs/api_reference/responses/error-handling", "previous_response_id"),
             combinations.store_is_false("BerriAI/litellm#30851", "Invalid input: expected false"),
-            checks.no_tool_types("openai/codex#18307, awsl-project/maxx#537", "Invalid Responses API request", "namespace"),
+            item_checks.no_tool_types("openai/codex#18307, awsl-project/maxx#537", "Invalid Responses API request", "namespace"),
         ),
     },
     "deepseek": {
@@ -261,12 +261,12 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             combinations.no_instructions_in_continuation(
                 "holon-run/holon#2158", "Argument not supported: instructions and previous_response_id together"
             ),
-            checks.no_items_of_openai(
+            item_checks.no_items_of_openai(
                 "router-for-me/CLIProxyAPI#4434",
                 422,
                 "Failed to deserialize the JSON body into the target type: data did not match any variant of untagged enum ModelInput",
             ),
-            checks.tool_types(
+            item_checks.tool_types(
                 "maximhq/bifrost#5428",
                 422,
                 "function",
@@ -280,9 +280,9 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 "mcp",
                 "shell",
             ),
-            checks.no_keys_of_tools("NOirBRight/CodexHub#517", "external_web_access", message="Argument not supported"),
+            item_checks.no_keys_of_tools("NOirBRight/CodexHub#517", "external_web_access", message="Argument not supported"),
             checks.image_types(_XAI_IMAGES, *_STILL_IMAGES, message=_NOT_OF_XAI),
-            checks.known_efforts_of_reasoning(_XAI_EFFORTS, "none", "low", "medium", "high", "xhigh"),
+            item_checks.known_efforts_of_reasoning(_XAI_EFFORTS, "none", "low", "medium", "high", "xhigh"),
         ),
     },
     "cerebras": {
@@ -521,16 +521,16 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 "item_type",
                 "an item that is no message, function call, result or reasoning",
                 _OLLAMA_RESPONSES,
-                checks.check_ollama_items,
+                item_checks.check_ollama_items,
             ),
             Rule(
                 "part_type",
                 "a file, a refusal, or an image whose URL is not a `data:` URL",
                 _OLLAMA_RESPONSES,
-                checks.check_ollama_parts,
+                item_checks.check_ollama_parts,
             ),
             checks.image_types(_OLLAMA_IMAGES, *_STILL_IMAGES, message="invalid image input"),
-            checks.known_efforts_of_reasoning(_OLLAMA_RESPONSES, "none", "low", "medium", "high", "max"),
+            item_checks.known_efforts_of_reasoning(_OLLAMA_RESPONSES, "none", "low", "medium", "high", "max"),
             checks.functions_only(_OLLAMA_RESPONSES),
         ),
     },

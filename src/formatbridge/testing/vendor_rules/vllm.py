@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.script import Failure
-from formatbridge.testing.vendor_rules import server_checks as checks
+from formatbridge.testing.vendor_rules import item_checks
 from formatbridge.testing.vendor_rules.openai import openai_failure
 from formatbridge.testing.vendor_rules.rule import Facts, Rule, objects
 
@@ -48,7 +48,7 @@ def _check_encrypted_content(body: JsonObject, _facts: Facts) -> Failure | None:
 
 
 RESPONSES = (
-    checks.no_items_of_openai(_UTILS, 400, "Input should be a valid dictionary or object"),
+    item_checks.no_items_of_openai(_UTILS, 400, "Input should be a valid dictionary or object"),
     Rule("include", f"a value of `include` other than {', '.join(sorted(_INCLUDES))}", _PROTOCOL, _check_includes),
     Rule(
         "null",
@@ -58,7 +58,7 @@ RESPONSES = (
     ),
     Rule("part_type", "a file", "vllm-project/vllm#46562", _check_files),
     Rule("encrypted_content", "a reasoning item with `encrypted_content`", _UTILS, _check_encrypted_content),
-    checks.tool_types(
+    item_checks.tool_types(
         "vllm-project/vllm#42475, #49493",
         400,
         "function",

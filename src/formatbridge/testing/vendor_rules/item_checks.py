@@ -1,0 +1,104 @@
+"""Kinds of rules that servers of Responses have: each function returns a rule, or checks the body of a request for one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from formatbridge.jsontext.types import JsonObject
+from formatbridge.testing.script import Failure
+from formatbridge.testing.vendor_rules.openai import openai_failure
+from formatbridge.testing.vendor_rules.rule import Facts, Rule
+
+
+def _items(body: JsonObject) -> list[JsonObject]:
+    return body["input"] if isinstance(body.get("input"), list) else []
+
+
+def check_ollama_items(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject the first item that Ollama does not read."""
+    for item in _items(body):
+        if item.get("type", "message") not in ("message", "function_call", "function_call_output", "reasoning"):
+            return openai_failure(400, f"unknown input item type: {item.get('type')}", param="input")
+    return None
+
+
+def check_ollama_parts(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject the first part that Ollama does not read."""
+    for index, part in _parts_of_items(body):
+        kind = part.get("type")
+        if kind == "input_file":
+            return openai_failure(400, "file inputs are not currently supported", param=f"input[{index}]")
+        if kind not in ("input_text", "output_text", "input_image"):
+            return openai_failure(400, f"unknown content type: {kind}", param=f"input[{index}]")
+        if kind == "input_image" and part.get("image_url") and not part["image_url"].startswith("data:"):
+            return openai_failure(400, "invalid image input", param=f"input[{index}]")
+    return None
+
+
+def _parts_of_items(body: JsonObject) -> Iterator[tuple[int, JsonObject]]:
+    for index, item in enumerate(_items(body)):
+        if item.get("type", "message") == "reasoning":
+            continue
+        for content in (item.get("content"), item.get("output")):
+            yield from ((index, part) for part in content) if isinstance(content, list) else ()
+
+
+_OF_OPENAI = frozenset({
+    "additional_tools", "configuration_update", "custom_tool_call", "custom_tool_call_output", "tool_search_call", "tool_search_output",
+})  # fmt: skip
+
+
+def no_items_of_openai(source: str, status: int, message: str) -> Rule:
+    """Return a rule for servers without the items of custom tools, tool searches and changes of the configuration."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        kinds = [kind for item in _items(body) if (kind := item.get("type")) in _OF_OPENAI]
+        return openai_failure(status, message, param="input") if kinds else None
+
+    return Rule("item_type", f"an item of type {', '.join(sorted(_OF_OPENAI))}", source, check)
+
+
+def tool_types(source: str, status: int, *types: str) -> Rule:
+    """Return a rule for servers that have only some types of tools."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        for tool in body.get("tools") or ():
+            if tool.get("type") not in types:
+                return openai_failure(
+                    status, f"unknown variant `{tool.get('type')}`, expected one of {', '.join(types)}", param="tools"
+                )
+        return None
+
+    return Rule("tool_type", f"a tool of another type than {', '.join(types)}", source, check)
+
+
+def no_tool_types(source: str, message: str, *types: str) -> Rule:
+    """Return a rule for servers that lack some types of tools."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        kinds = [tool.get("type") for tool in body.get("tools") or ()]
+        return openai_failure(400, message, code="invalid_prompt") if any(kind in types for kind in kinds) else None
+
+    return Rule("tool_type", f"a tool of type {', '.join(types)}", source, check)
+
+
+def no_keys_of_tools(source: str, *keys: str, message: str) -> Rule:
+    """Return a rule for servers that reject some fields of tools."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        refused = [key for tool in body.get("tools") or () for key in keys if tool.get(key) is not None]
+        return openai_failure(400, f"{message}: {refused[0]}", param="tools") if refused else None
+
+    return Rule("field_of_tool", f"{', '.join(keys)} in a tool", source, check)
+
+
+def known_efforts_of_reasoning(source: str, *efforts: str) -> Rule:
+    """Return a rule for servers of Responses that have only some efforts."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        effort = (body.get("reasoning") or {}).get("effort")
+        return (
+            None if effort in (None, *efforts) else openai_failure(400, f"invalid reasoning value: {effort!r}", param="reasoning")
+        )
+
+    return Rule("effort", f"a `reasoning.effort` other than {', '.join(efforts)}", source, check)
