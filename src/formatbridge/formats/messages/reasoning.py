@@ -194,7 +194,7 @@ def _without_other_types(config: ir.ReasoningConfig, losses: Ledger) -> ir.Reaso
         return replace(config, mode=losses.changed(config, "mode", "off", "unsupported_by_server"))
     if config.budget is None or is_reasoning_off(config):
         return config
-    losses.dropped(config, "budget", "unsupported_by_server")
+    losses.changed(config, "budget", "adaptive", "unsupported_by_server")
     return replace(config, budget=None, mode="adaptive")
 
 
