@@ -12,8 +12,8 @@ from tests.support.same_format import SCHEMA, USER, convert, convert_chat
 
 @pytest.mark.parametrize("server", ["groq", "vllm", "deepseek", "ollama", "sglang", "qwen"])
 def test_a_tool_that_only_another_server_runs_is_a_loss(server: str) -> None:
-    """A request for OpenRouter names its web search; other servers reject the unknown type."""
-    tools = [{"type": "function", "function": {"name": "f", "vendor_field": 1}}, {"type": "openrouter:web_search"}]
+    """A request for OpenRouter names a tool of its server; other servers reject the unknown type."""
+    tools = [{"type": "function", "function": {"name": "f", "vendor_field": 1}}, {"type": "openrouter:advisor"}]
 
     converted = convert_chat({"tools": tools}, server)
 

@@ -89,6 +89,7 @@ DIFFERENCES: dict[str, dict[str, str]] = {
         "chat_completions: messages have no calls of hosted tools, and requests no MCP servers": (
             " decode_hosted encode_hosted decode_server encode_server"
         ),
+        "chat_completions: OpenRouter has a tool for the search that other servers have in a field": "decode_search_tool",
         "responses: an image of the model is the result of a hosted tool": "encode_generated_image",
         "responses: a tool choice repeats the label of an MCP server": "legal_label",
     },

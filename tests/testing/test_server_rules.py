@@ -174,6 +174,8 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("vllm", "responses", "part_type", _input_file()),
     ("xai", "chat_completions", "effort", {"reasoning_effort": "max"}),
     ("xai", "chat_completions", "live_search", {"search_parameters": {"mode": "auto"}}),
+    ("openai", "chat_completions", "tool_type", {"tools": [{"type": "web_search"}]}),
+    ("azure", "chat_completions", "tool_type", {"tools": [{"type": "openrouter:web_search"}]}),
     ("xai", "chat_completions", "tool_type", {"tools": [{"type": "live_search"}]}),
     ("xai", "responses", "continuation", {"input": "hi", "instructions": "x", "previous_response_id": "resp_1"}),
     ("xai", "responses", "effort", _EFFORT_OF_XAI),

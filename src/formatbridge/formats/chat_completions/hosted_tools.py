@@ -11,7 +11,11 @@ from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extr
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
+SEARCH_TOOL = "openrouter:web_search"
+"""The type of OpenRouter's web search. A type with a colon names its server."""
 _OPTIONS = frozenset({"search_context_size", "user_location"})
+_TOOL = frozenset({"type", "parameters"})
+_PARAMETERS = frozenset({"allowed_domains", "excluded_domains", "max_uses", "search_context_size", "user_location"})
 _LOCATION = frozenset({"type", "approximate"})
 
 
@@ -37,6 +41,25 @@ def decode_hosted_tool(raw: JsonObject | None, domains: list[str]) -> ir.HostedT
         src=src,
         second_src=second_src,
         extra=merge_extra(read_extra(raw, _OPTIONS), read_extra(location, _LOCATION, "user_location/")),
+    )
+
+
+def decode_search_tool(raw: JsonObject, src: str) -> ir.HostedTool:
+    """Decode the web search of OpenRouter, which is an entry of ``tools``."""
+    # {"type": "openrouter:web_search", "parameters": {"allowed_domains": ["a.example"], "max_uses": 2}}
+    # (openrouter.ai/docs/guides/features/server-tools/web-search)
+    parameters = raw.get("parameters") or {}
+    location = parameters.get("user_location") or {}
+    return ir.HostedTool(
+        family="web_search",
+        kind=SEARCH_TOOL,
+        user_location={key: value for key, value in location.items() if key != "type"} or None,
+        context_size=parameters.get("search_context_size"),
+        allowed_domains=parameters.get("allowed_domains") or None,
+        blocked_domains=parameters.get("excluded_domains") or None,
+        max_uses=parameters.get("max_uses"),
+        src=src,
+        extra=merge_extra(read_extra(raw, _TOOL), read_extra(parameters, _PARAMETERS, "parameters/")),
     )
 
 

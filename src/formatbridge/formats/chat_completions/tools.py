@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal, assert_never
 
 from formatbridge import ir
 from formatbridge.dialect import MOST_TOOLS_OF_OPENAI, DialectRules
 from formatbridge.formats.chat_completions.content import encode_cache_mark_of_messages
 from formatbridge.formats.chat_completions.holds import drop_unheld
-from formatbridge.formats.chat_completions.hosted_tools import encode_hosted_tool
+from formatbridge.formats.chat_completions.hosted_tools import SEARCH_TOOL, decode_search_tool, encode_hosted_tool
 from formatbridge.formats.shared.cache_marks import decode_cache_control
 from formatbridge.formats.shared.schemas import encode_strict
 from formatbridge.formats.shared.tool_selection import note_excess, server_tool_name
 from formatbridge.formats.shared.tools import encode_parameters
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
+from formatbridge.jsontext.pointers import unescape
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
@@ -31,6 +33,8 @@ def decode_tool(raw: JsonObject, src: str) -> ir.Tool:
         tool: ir.FunctionTool | ir.CustomTool = decode_function(function, src, "function/", read_extra(raw, _TOOL))
     elif kind == "custom":
         tool = _decode_custom(raw["custom"], src, read_extra(raw, frozenset({"type", "custom", "cache_control"})))
+    elif kind == SEARCH_TOOL:
+        return decode_search_tool(raw, src)
     else:  # only the server knows what a tool of another type does, so it is reported as a tool of that server
         return ir.HostedTool(family="other", kind=str(kind), src=src)
     tool.cache = decode_cache_control(raw, src)
@@ -74,20 +78,30 @@ def _note_dropped(tool: ir.HostedTool | ir.McpServer | ir.Namespace, losses: Led
 def _encode_filtering_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None:
     """Encode a web search in some domains, or a limited number of times, as a tool. None: it is another search, or the server has none."""
     type = losses.dialect.filtering_tool if losses.dialect is not None else None
-    if type is None or not (tool.allowed_domains or tool.blocked_domains or tool.max_uses):
+    if type is None or not (tool.allowed_domains or tool.blocked_domains or tool.max_uses or tool.kind == type):
         return None
-    drop_unheld(tool, losses)
-    if tool.allowed_domains and tool.blocked_domains:
-        losses.dropped(tool, "blocked_domains", "rejected_combination")
-    location = {"type": "approximate", **tool.user_location} if tool.user_location else None
+    # In the format of its server, the fields that only this server has stay.
+    inner, outer = _unmodelled_fields(tool) if tool.kind == type else ({}, {})
+    drop_unheld(replace(tool, extra=None) if tool.kind == type else tool, losses)
     parameters = {
         "allowed_domains": tool.allowed_domains,
-        "excluded_domains": None if tool.allowed_domains else tool.blocked_domains,
+        "excluded_domains": tool.blocked_domains,
         "max_uses": tool.max_uses,
         "search_context_size": tool.context_size,
-        "user_location": location,
+        "user_location": {"type": "approximate", **tool.user_location} if tool.user_location else None,
+        **inner,
     }
-    return {"type": type, "parameters": {name: value for name, value in parameters.items() if value}}
+    written = {name: value for name, value in parameters.items() if value is not None}
+    return {"type": type} | ({"parameters": written} if written else {}) | outer
+
+
+def _unmodelled_fields(tool: ir.HostedTool) -> tuple[JsonObject, JsonObject]:
+    """Return the unmodelled parameters of a tool, and its other unmodelled fields."""
+    fields = [(pointer.rpartition("/"), value) for pointer, value in (tool.extra or {}).items()]
+    inner, outer = (
+        {unescape(name): value for (above, _, name), value in fields if bool(above) == nested} for nested in (True, False)
+    )
+    return inner, outer
 
 
 def _encode_domains(tool: ir.HostedTool, losses: Ledger) -> JsonObject:

@@ -39,7 +39,9 @@ HOSTED: Mapping[str, DialectRules] = {
         media=_OPENAI_MEDIA,
         most_tools=MOST_TOOLS_OF_OPENAI,
         search_excludes_functions=True,
+        server_tools=frozenset({"web_search"}),
         sources=sources_of_fields({
+            "langchain-ai/langchain-litellm#197, sipeed/picoclaw#2951": "server_tools",
             "pydantic/pydantic-ai#2822, BerriAI/litellm#12311, BerriAI/litellm#21574": "search_excludes_functions",
             "teabranch/open-responses-server#41": "rejects",
             "xlinx/sd-webui-decadetw-auto-prompt-llm#29": "rejects.top_k",
@@ -55,7 +57,9 @@ HOSTED: Mapping[str, DialectRules] = {
         rejects=_FIELDS_OF_OTHER_SERVERS | {"cache_control", "web_search_options"},
         media=_OPENAI_MEDIA,
         most_tools=MOST_TOOLS_OF_OPENAI,
+        server_tools=frozenset(),
         sources=sources_of_fields({
+            "langchain-ai/langchain-litellm#197, sipeed/picoclaw#2951": "server_tools",
             "quarkiverse/quarkus-langchain4j#285, openai/openai-python#1469": "rejects",
             "microsoft/agent-framework#3629, microsoft/agent-framework#6225": "rejects.web_search_options",
             "gethnet/litellm-connector-copilot#138": "rejects.cache_control",

@@ -528,7 +528,11 @@ def _is_of(tool: ir.Tool, families: frozenset[str] | None) -> bool:
 def _is_run(tool: ir.HostedTool | ir.McpServer, rules: DialectRules) -> bool:
     family = "mcp" if isinstance(tool, ir.McpServer) else tool.family
     is_read = _TOOL_FIELDS.get(family) not in rules.unread
-    kind = tool.kind if isinstance(tool, ir.HostedTool) and family == "other" else family
+    kind = (
+        tool.kind if isinstance(tool, ir.HostedTool) and (family == "other" or ":" in tool.kind) else family
+    )  # "openrouter:web_search"
+    if family == "web_search" and kind == rules.filtering_tool:
+        return True
     return is_read and (rules.server_tools is None or kind in rules.server_tools)
 
 

@@ -48,6 +48,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.no_fields("nadeko-bot/nadekobot#34", "cache_control", message="Unknown parameter"),
             checks.no_fields("CherryHQ/cherry-studio#6155, nashsu/llm_wiki#336, teabranch/open-responses-server#41", *_FOREIGN),
             checks.at_most("anomalyco/opencode#4909, zed-industries/zed#42393, 0x4m4/hexstrike-ai#29", "tools", 128),
+            checks.functions_only("langchain-ai/langchain-litellm#197, sipeed/picoclaw#2951", prefix="custom"),
             combinations.search_without_functions("pydantic/pydantic-ai#2822, BerriAI/litellm#12311"),
             checks.part_types(
                 "openai/openai-python, chat_completion_content_part_param.py", "text", "image_url", "input_audio", "file", "refusal"
@@ -59,6 +60,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
         _CHAT: (
             checks.no_fields("gethnet/litellm-connector-copilot#138", "cache_control"),
             checks.no_fields("quarkiverse/quarkus-langchain4j#285, openai/openai-python#1469", *_FOREIGN),
+            checks.functions_only("langchain-ai/langchain-litellm#197, sipeed/picoclaw#2951", prefix="custom"),
             checks.no_fields("microsoft/agent-framework#3629", "web_search_options", message="Unknown parameter"),
             checks.at_most("anomalyco/opencode#4909, zed-industries/zed#42393", "tools", 128),
             checks.part_types(
