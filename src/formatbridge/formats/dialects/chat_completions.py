@@ -122,6 +122,7 @@ HOSTED: Mapping[str, DialectRules] = {
         has_custom_tools=False,
         server_tools=frozenset(),
         accepts_allowed_tools=False,
+        requires_uniform_strict=True,
         forced_call_excludes_reasoning=True,
         final_answer_field="prefix",
         ignores_while_reasoning=frozenset({"temperature", "presence_penalty", "frequency_penalty"}),
@@ -134,12 +135,13 @@ HOSTED: Mapping[str, DialectRules] = {
         most_stops=16,
         output_formats=frozenset({"json_object"}),
         sources=sources_of_fields({
-            "api-docs.deepseek.com/api/create-chat-completion, messages": "accepts_legacy_functions",
+            "api-docs.deepseek.com/api/create-chat-completion, messages, stop": "accepts_legacy_functions most_stops",
             WHY_NO_CACHE_MARKS: "cache_marks",
             _PI_AGENT: "names has_custom_tools server_tools accepts_allowed_tools",
             "api-docs.deepseek.com/api/create-chat-completion; docs.rs/ds-api, raw/request/chat_completion.rs": "ignores",
             "api-docs.deepseek.com/api/create-chat-completion; deepseek-ai/DeepSeek-V3#883": "ignores.parallel_tool_calls",
             "earendil-works/pi#1048": "accepts_developer_role",
+            "api-docs.deepseek.com/guides/function_calling, Strict mode; vercel/ai#19387": "requires_uniform_strict",
             "deepseek-ai/DeepSeek-V3#1376": "forced_call_excludes_reasoning",
             "gptme/gptme#467, BerriAI/litellm#8090; QuantumNous/new-api#999: prefix is only available when using beta api": (
                 "final_answer_field"
@@ -148,7 +150,6 @@ HOSTED: Mapping[str, DialectRules] = {
             "api-docs.deepseek.com/guides/thinking_mode, Tool Calls; anomalyco/opencode#24722": "reasoning_history",
             "api-docs.deepseek.com/guides/vision": "media accepts_refusals",
             "llm-exe/llm-exe#662": "output_formats",
-            "api-docs.deepseek.com/api/create-chat-completion, stop": "most_stops",
         }),
     ),
     "fireworks": DialectRules(
@@ -382,6 +383,7 @@ HOSTED: Mapping[str, DialectRules] = {
     ),
     "openrouter": DialectRules(
         server="OpenRouter",
+        ignores=frozenset({"n"}),
         reads=frozenset({"automatic_cache", "top_k"}),
         has_custom_tools=False,
         filtering_tool="openrouter:web_search",
@@ -390,12 +392,12 @@ HOSTED: Mapping[str, DialectRules] = {
         reasoning_control="reasoning",
         reasoning_history="reasoning",
         sources=sources_of_fields({
+            "OpenRouterArchived/openrouter-runner#99, cosmicoptima/loom#21": "ignores",
             "openrouter.ai/docs/api-reference/parameters, Top K": "reads",
             "openrouter.ai/docs/sdks/python/api-reference/components/chatrequest, cache_control": "reads.automatic_cache",
-            "openrouter.ai/docs/client-sdks/typescript, ChatFunctionTool": "has_custom_tools",
+            "openrouter.ai/docs/client-sdks/typescript, ChatFunctionTool, ChatToolChoice": "has_custom_tools accepts_allowed_tools",
             "openrouter.ai/docs/guides/features/server-tools/web-search; "
             "github.com/OpenRouterTeam/typescript-sdk src/models/websearchservertoolconfig.ts": "filtering_tool",
-            "openrouter.ai/docs/client-sdks/typescript, ChatToolChoice": "accepts_allowed_tools",
             "openrouter.ai/docs/client-sdks/typescript/models/anthropiccachecontroldirective": "cache_marks",
             "openrouter.ai/docs/use-cases/reasoning-tokens, Controlling Reasoning Tokens": "reasoning_control",
             "openrouter.ai/docs/client-sdks/typescript, ChatAssistantMessage": "reasoning_history",

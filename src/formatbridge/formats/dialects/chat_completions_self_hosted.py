@@ -77,6 +77,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         tool_modes=frozenset({"auto", "none", "required"}),
         media=frozenset({"image_data"}),
         accepts_refusals=False,
+        efforts=frozenset({"none", "low", "medium", "high"}),
         output_formats=frozenset({"json_schema"}),
         sources=sources_of_fields({
             WHY_NO_CACHE_MARKS: "cache_marks",
@@ -85,6 +86,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
             "lmstudio-ai/lmstudio-bug-tracker#670": "accepts_allowed_tools tool_modes",
             "lmstudio-ai/lmstudio-bug-tracker#1120, can1357/oh-my-pi#11933": "media accepts_refusals",
             "lmstudio-ai/lmstudio-bug-tracker#189": "output_formats",
+            "yoy123/lmstudio-copilot-provider#35": "efforts",
         }),
     ),
     "ollama": DialectRules(

@@ -266,6 +266,17 @@ def known_efforts(source: str, *efforts: str, words: Words = _openai) -> Rule:
     return Rule("effort", f"a `reasoning_effort` other than {', '.join(efforts)}", source, check)
 
 
+def budgets_from(source: str, least: int) -> Rule:
+    """Return a rule for servers that reject a small ``thinking.budget_tokens``."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        budget = (body.get("thinking") or {}).get("budget_tokens")
+        is_refused = budget is not None and budget < least
+        return _openai("thinking.budget_tokens", f"Input should be greater than or equal to {least}") if is_refused else None
+
+    return Rule("budget", f"`thinking.budget_tokens` below {least}", source, check)
+
+
 def not_both(source: str, first: str, second: str, words: Words = _openai) -> Rule:
     """Return a rule for servers that reject two fields together."""
 

@@ -91,6 +91,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
         _CHAT: (
             checks.no_fields("api-docs.deepseek.com/api/create-chat-completion", "web_search_options"),
             checks.at_most("api-docs.deepseek.com/api/create-chat-completion", "stop", 16),
+            combinations.uniform_strict("vercel/ai#19387", "All functions must have the same value of strict."),
             checks.common_roles("earendil-works/pi#1048"),
             checks.response_formats("llm-exe/llm-exe#662", "text", "json_object"),
             checks.reasoning_required(
@@ -333,6 +334,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.service_tiers("fireworks-ai, completion_create_params.py", "auto", "default", "flex", "priority"),
             checks.tool_choices("fireworks-ai, completion_create_params.py", "none", "auto", "any", "required"),
             checks.not_both("fireworks-ai, completion_create_params.py", "thinking", "reasoning_effort"),
+            checks.budgets_from("fireworks-ai, completion_create_params.py", 1024),
             checks.functions_only("fireworks-ai, completion_create_params.py"),
             checks.no_keys("fireworks-ai, chat_message.py", "name", roles=("system", "developer", "user", "assistant")),
             checks.no_keys("web-infra-dev/midscene#1322, fireworks-ai, chat_message.py", "reasoning", *_OF_OTHER_ANSWERS),
@@ -559,6 +561,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.part_types("lmstudio-ai/lmstudio-bug-tracker#1120", "text", "image_url"),
             checks.data_only("lmstudio-ai/lmstudio-bug-tracker#1120"),
             checks.response_formats("lmstudio-ai/lmstudio-bug-tracker#189", "text", "json_schema"),
+            checks.known_efforts("yoy123/lmstudio-copilot-provider#35", "none", "low", "medium", "high"),
         )
     },
     "litellm": {_CHAT: (checks.not_both("docs.litellm.ai/docs/reasoning_content", "thinking", "reasoning_effort"),)},
