@@ -261,7 +261,7 @@ def test_a_line_about_a_field_of_a_tool_names_the_tool() -> None:
     [
         ({"reasoning_effort": "high"}, fb.Target("messages", model=fb.ModelFacts(reasoning="budget")), "a budget of 2,048 tokens"),
         ({"reasoning": {"max_tokens": 9000}}, fb.Target("responses"), 'the effort "high"'),
-        ({"reasoning_effort": "high"}, fb.Target("chat_completions", dialect="llamacpp"), "on, without an amount"),
+        ({"reasoning_effort": "high"}, fb.Target("chat_completions", dialect="minimax"), "on, without an amount"),
     ],
 )
 def test_an_amount_of_reasoning_in_another_unit_is_described_in_words(fields: dict[str, Any], target: fb.Target, line: str) -> None:
