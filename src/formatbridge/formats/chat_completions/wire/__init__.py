@@ -45,7 +45,8 @@ else:
             ".stream": "Chunk ChunkChoice CustomCallDelta Delta FunctionCallDelta StreamEvent ToolCallDelta",
             ".tools": """
                 AllowedTools AllowedToolsChoice Custom CustomCall CustomChoice CustomTool CustomToolCall Function FunctionCall
-                FunctionChoice FunctionTool FunctionToolCall Grammar GrammarInput TextInput Tool ToolCall ToolChoice ToolName
+                FunctionChoice FunctionTool FunctionToolCall Grammar GrammarInput SearchLocation SearchParameters SearchTool TextInput Tool
+                ToolCall ToolChoice ToolName
             """,
             "formatbridge.validation.wire_base": "Unknown",
         },

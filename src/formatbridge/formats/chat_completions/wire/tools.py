@@ -76,7 +76,45 @@ class CustomTool(Wire):
     cache_control: CacheControl | None = None
 
 
-Tool = Annotated[FunctionTool | CustomTool | Unknown, _BY_TYPE]
+class SearchLocation(Wire):
+    """The approximate location of the end user, for OpenRouter's web search.
+
+    Source: openrouter.ai/docs/guides/features/server-tools/web-search; recorded requests.
+    """
+
+    type: Literal["approximate"] | None = None
+    city: str | None = None
+    country: str | None = None
+    region: str | None = None
+    timezone: str | None = None
+    """IANA name."""
+
+
+class SearchParameters(Wire):
+    """Options of OpenRouter's web search.
+
+    Source: OpenRouter's TypeScript SDK, ``models/websearchservertoolconfig.ts``; recorded requests.
+    """
+
+    allowed_domains: list[str] | None = None
+    excluded_domains: list[str] | None = None
+    max_uses: Int | None = None
+    search_context_size: str | None = None
+    """Known: low, medium, high."""
+    user_location: SearchLocation | None = None
+
+
+class SearchTool(Wire):
+    """OpenRouter's web search, which its server runs.
+
+    Source: openrouter.ai/docs/guides/features/server-tools/web-search; recorded requests.
+    """
+
+    type: Literal["openrouter:web_search"]
+    parameters: SearchParameters | None = None
+
+
+Tool = Annotated[FunctionTool | CustomTool | SearchTool | Unknown, _BY_TYPE]
 """The definition of a tool; some servers have other types (recorded requests)."""
 
 
