@@ -212,6 +212,8 @@ class DialectRules:
     """How a request sets the amount of reasoning; None: as the format."""
     hiding_field: HidingField | None = None
     """The field with which a request hides the reasoning in the answer; None: as ``reasoning_control``, or none."""
+    smallest_budget: int = 1
+    """The smallest budget for reasoning in chat_completions, in tokens."""
     efforts: frozenset[str] | None = None
     """The efforts that the server accepts; another one becomes the nearest; None: as the format. ``default``: that of the model."""
     replaced_efforts: Mapping[str, str] = field(default_factory=dict)

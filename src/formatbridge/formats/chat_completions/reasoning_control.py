@@ -83,8 +83,6 @@ class Control:
     """Whether the server rejects an effort together with the mode or a budget."""
     may_ignore_effort: bool = False
     """Whether models of the server that have a budget ignore an effort. They get a budget in its place."""
-    smallest_budget: int = 1
-    """The smallest budget that the server accepts, in tokens."""
     is_object: bool = False
     """Whether all settings are members of one object, which has one of effort, budget and mode."""
 
@@ -113,9 +111,7 @@ _CONTROLS: Mapping[ReasoningControl, Control] = {
     ),
     "reasoning_toggle": Control(effort=_EFFORT, mode="reasoning/enabled"),
     "thinking_and_effort": Control(effort=_EFFORT, mode=_TYPE, requires_mode=True),
-    "thinking_or_effort": Control(
-        effort=_EFFORT, mode=_TYPE, budget="thinking/budget_tokens", is_exclusive=True, smallest_budget=1024
-    ),
+    "thinking_or_effort": Control(effort=_EFFORT, mode=_TYPE, budget="thinking/budget_tokens", is_exclusive=True),
     "thinking_type_or_effort": Control(effort=_EFFORT, mode=_TYPE, is_exclusive=True),
     "thinking_adaptive": Control(mode=_TYPE, on="adaptive"),
     "enable_thinking": Control(
@@ -194,9 +190,8 @@ def _encode_amount(config: ir.ReasoningConfig, control: Control, losses: Ledger)
         mode = _mode_next_to_effort(config, control, losses) if effort and control.requires_mode else {}
         return mode | _fields({control.effort: effort}) if effort else {}
     budget = config.budget if control.budget else None
-    if budget is not None and budget < control.smallest_budget:
-        # "Must be >= 1024 if specified" (fireworks-ai, completion_create_params.py); Anthropic behind LiteLLM: themaximalist/llm.js#30.
-        budget = losses.changed(config, "budget", control.smallest_budget, "server_range")
+    if budget is not None and losses.dialect is not None and budget < losses.dialect.smallest_budget:
+        budget = losses.changed(config, "budget", losses.dialect.smallest_budget, "server_range")
     is_on = _is_reasoning_on(config, budget, losses)
     if is_on is None or not control.mode:
         return {}

@@ -91,15 +91,12 @@ HOSTED: Mapping[str, DialectRules] = {
         requires_uniform_strict=True,
         sources=sources_of_fields({
             "github.com/Cerebras/cerebras-cloud-sdk-python, types/chat/completion_create_params.py": (
-                "accepts_legacy_functions rejects.metadata rejects.audio accepts_allowed_tools "
-                "accepts_refusals media rejects hiding_field "
-                "rejects.verbosity rejects.web_search_options has_custom_tools server_tools efforts"
+                "accepts_legacy_functions accepts_allowed_tools accepts_refusals media rejects hiding_field "
+                "has_custom_tools server_tools efforts"
             ),
             WHY_NO_CACHE_MARKS: "cache_marks",
             "QwenLM/qwen-code#11045": "rejects.reasoning rejects.enable_thinking",
-            "github.com/Cerebras/cerebras-cloud-sdk-python, MessageAssistantMessageRequest; QwenLM/qwen-code#11045": (
-                "rejects_in_messages"
-            ),
+            "Cerebras/cerebras-cloud-sdk-python, MessageAssistantMessageRequest; QwenLM/qwen-code#11045": "rejects_in_messages",
             "pydantic/pydantic-ai#7653": "ignores",
             "inference-docs.cerebras.ai/capabilities/service-tiers; pydantic/pydantic-ai#7653": "tiers",
             "huggingface/speech-to-speech#323": "rejects.chat_template_kwargs",
@@ -162,6 +159,7 @@ HOSTED: Mapping[str, DialectRules] = {
         has_custom_tools=False,
         server_tools=frozenset(),
         reasoning_control="thinking_or_effort",
+        smallest_budget=1024,
         reasoning_history="reasoning_content",
         efforts=frozenset({"none", "low", "medium", "high", "xhigh", "max"}),
         media=IMAGES_AND_VIDEOS,
@@ -171,7 +169,8 @@ HOSTED: Mapping[str, DialectRules] = {
         tiers=frozenset({"auto", "default", "flex", "priority"}),
         sources=sources_of_fields({
             "pypi.org/project/fireworks-ai, types/chat/completion_create_params.py": (
-                "accepts_refusals ignores accepts_allowed_tools tiers reads has_custom_tools server_tools reasoning_control media"
+                "accepts_refusals ignores accepts_allowed_tools tiers reads has_custom_tools server_tools reasoning_control media "
+                "smallest_budget"
             ),
             WHY_NO_CACHE_MARKS: "cache_marks",
             "docs.fireworks.ai/guides/reasoning, anomalyco/models.dev#6237": "efforts",
