@@ -29,6 +29,7 @@ from formatbridge.formats.shared.tool_selection import (
     has_functions,
     is_run_by_caller,
     server_tool_name,
+    with_free_choice,
     without_tools,
 )
 from formatbridge.formats.shared.turns import without_final_answers
@@ -306,12 +307,7 @@ def _without_forced_call(request: ir.Request, losses: Ledger) -> ir.Request:
     """Let the model choose a tool, because the server rejects a forced call of a model that always reasons."""
     choice = request.tool_choice
     assert choice is not None
-    if choice.mode == "allowed":
-        losses.changed(choice, "allowed_mode", "auto", _STAYS_ON)
-        return replace(request, tool_choice=replace(choice, allowed_mode="auto"))
-    losses.changed(choice, "", "auto", _STAYS_ON)
-    losses.extras(choice)
-    return replace(request, tool_choice=ir.ToolChoice(mode="auto", src=choice.src))
+    return with_free_choice(request, choice, _STAYS_ON, losses)
 
 
 def _as_little(config: ir.ReasoningConfig, facts: ModelFacts, spec: FormatSpec, losses: Ledger) -> ir.ReasoningConfig | None:

@@ -23,6 +23,7 @@ from formatbridge.formats.shared.tool_selection import (
     all_tools,
     is_weakened,
     note_moved,
+    with_free_choice,
     without_excluded_tools,
     without_other_tools,
     without_tools,
@@ -528,9 +529,8 @@ def _is_of(tool: ir.Tool, families: frozenset[str] | None) -> bool:
 def _is_run(tool: ir.HostedTool | ir.McpServer, rules: DialectRules) -> bool:
     family = "mcp" if isinstance(tool, ir.McpServer) else tool.family
     is_read = _TOOL_FIELDS.get(family) not in rules.unread
-    kind = (
-        tool.kind if isinstance(tool, ir.HostedTool) and (family == "other" or ":" in tool.kind) else family
-    )  # "openrouter:web_search"
+    # A kind with a colon names its server: "openrouter:web_search".
+    kind = tool.kind if isinstance(tool, ir.HostedTool) and (family == "other" or ":" in tool.kind) else family
     if family == "web_search" and kind == rules.filtering_tool:
         return True
     return is_read and (rules.server_tools is None or kind in rules.server_tools)
@@ -565,19 +565,12 @@ def _adapt_tool_choice(request: ir.Request, rules: DialectRules, losses: Ledger)
     if choice is None or choice.mode in rules.tool_modes:
         return request
     if is_weakened(choice, rules.tool_modes):
-        if choice.mode == "allowed":
-            losses.changed(choice, "allowed_mode", "auto", _UNSUPPORTED)
-            return replace(request, tool_choice=replace(choice, allowed_mode="auto"))
-        losses.changed(choice, "", "auto", _UNSUPPORTED)
-        losses.extras(choice)
-        return replace(request, tool_choice=ir.ToolChoice(mode="auto", src=choice.src))
+        return with_free_choice(request, choice, _UNSUPPORTED, losses)
     if choice.mode == "none":
         return _without_tools(request, "excluded", "info", losses)
-    return (
-        replace(request, tool_choice=replace(choice, mode="allowed", allowed_mode="required"))
-        if choice.mode == "named"
-        else request
-    )
+    if choice.mode == "named":
+        return replace(request, tool_choice=replace(choice, mode="allowed", allowed_mode="required"))
+    return request
 
 
 def _without_list_of_tools(request: ir.Request, choice: ir.ToolChoice, rules: DialectRules, losses: Ledger) -> ir.Request:

@@ -58,6 +58,16 @@ def without_tools(request: ir.Request, code: str, severity: Severity, losses: Le
     return replace(request, tools=[], messages=messages)
 
 
+def with_free_choice(request: ir.Request, choice: ir.ToolChoice, code: str, losses: Ledger) -> ir.Request:
+    """Let the model choose whether it calls a tool, in place of a forced call. A list of allowed tools stays."""
+    if choice.mode == "allowed":
+        losses.changed(choice, "allowed_mode", "auto", code)
+        return replace(request, tool_choice=replace(choice, allowed_mode="auto"))
+    losses.changed(choice, "", "auto", code)
+    losses.extras(choice)
+    return replace(request, tool_choice=ir.ToolChoice(mode="auto", src=choice.src))
+
+
 def without_other_tools(request: ir.Request, choice: ir.ToolChoice, losses: Ledger) -> ir.Request:
     """Leave out the tools that a choice does not contain. The target's choice does not list tools, or its server reads no choice."""
     return _with_tools(request, _chosen(choice, all_tools(request)), False, losses)
