@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -11,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import formatbridge as fb
+from tests.fixtures import ServerFixture, server_fixtures
 from tests.support.directions import PAIRS
+from tests.support.for_each import for_each
 from tests.support.laws import Sample, recorded, shipped
 from tests.support.result_readers import outcome, read_converter, read_error, read_result, stream_results
 from tests.support.stream_laws import Stream
@@ -92,6 +95,40 @@ def test_the_report_does_not_depend_on_a_buffer_that_is_used_again(source: fb.Fo
             converted = sample.convert(buffer, target)
             buffer[:] = b"{"
             assert converted.losses == expected, sample
+
+
+WRONG: tuple[Any, ...] = ("x", 7, {}, [1])
+"""Values of other types."""
+
+
+def _with_wrong_values(value: Any) -> Iterator[Any]:
+    """Yield copies of a value in which one of the values below it is wrong."""
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        for wrong in (*WRONG, *_with_wrong_values(item)):
+            changed = value.copy()
+            changed[key] = wrong
+            yield changed
+
+
+@for_each("fixture", server_fixtures())
+def test_a_wrong_value_in_a_request_for_a_server_is_accepted_or_named(fixture: ServerFixture) -> None:
+    """Rules of servers read parts of a body that its wire model does not check, such as a schema or a tool of an unknown type."""
+    target = fb.Target(fixture.target, dialect=fixture.server, model=fixture.facts)
+    for body in _with_wrong_values(fixture.body):
+        outcome(fb.convert_request, body, source=fixture.format, target=target, model="m-large")
+
+
+@pytest.mark.parametrize("server", [
+    ("chat_completions", "openrouter"), ("chat_completions", "cerebras"), ("messages", "minimax"), ("responses", "vllm"),
+    ("generate_content", "gemini"),
+], ids="-".join)  # fmt: skip
+@pytest.mark.parametrize("source", fb.FORMATS)
+def test_a_wrong_value_in_a_request_is_accepted_or_named(source: fb.Format, server: tuple[fb.Format, str]) -> None:
+    """The error names the place; an exception of Python would not."""
+    format, dialect = server
+    for sample in shipped(source, "request"):
+        for body in _with_wrong_values(sample.body):
+            outcome(fb.convert_request, body, source=source, target=fb.Target(format, dialect=dialect), model="m-large")
 
 
 BYTES = st.sampled_from([

@@ -339,9 +339,10 @@ def _words_for_server(body: JsonObject, encoded: JsonObject, rules: DialectRules
 
 def _mixed_strict(body: JsonObject, rules: DialectRules) -> list[int]:
     """Return the indexes of the tools with ``strict`` next to others without it, if the server rejects that."""
-    tools = body.get("tools") or []
-    strict = [index for index, tool in enumerate(tools) if (tool.get("function") or {}).get("strict")]
-    return strict if rules.requires_uniform_strict and len(strict) < len(tools) else []
+    tools = (body.get("tools") or []) if rules.requires_uniform_strict else []
+    functions = [tool.get("function") for tool in tools]  # a tool of another type may have any value there
+    strict = [index for index, function in enumerate(functions) if isinstance(function, dict) and function.get("strict")]
+    return strict if len(strict) < len(tools) else []
 
 
 def _without_strict(body: JsonObject, indexes: list[int]) -> JsonObject:

@@ -145,7 +145,9 @@ def _added_tools(turns: list[JsonObject]) -> list[JsonObject]:
     """Return the definitions of the tools that mid-conversation system messages add."""
     contents = [turn.get("content") for turn in turns if turn["role"] == "system"]
     blocks = [block for content in contents if isinstance(content, list) for block in content]
-    return [block["tool"]["definition"] for block in blocks if block["type"] == "tool_addition" and "definition" in block["tool"]]
+    return [
+        block["tool"]["definition"] for block in blocks if block.get("type") == "tool_addition" and "definition" in block["tool"]
+    ]
 
 
 def _lacks_thinking(turns: list[JsonObject]) -> bool:

@@ -67,9 +67,11 @@ def _allows_strict(schema: JsonObject) -> bool:
         is_closed = node.get("additionalProperties") is False and all(name in required for name in properties)
         if (_is_object(node) and not is_closed) or not _KEYWORDS_REJECTED_WITH_STRICT.isdisjoint(node):
             return False
-        pending += [node.get("items"), *properties.values(), *(node.get("anyOf") or ())]
-        for name in ("$defs", "definitions"):
-            pending += (node.get(name) or {}).values()
+        options, definitions = node.get("anyOf") or [], [node.get(name) or {} for name in ("$defs", "definitions")]
+        if not isinstance(options, list) or not all(isinstance(each, dict) for each in definitions):
+            return False
+        pending += [node.get("items"), *properties.values(), *options]
+        pending += [value for each in definitions for value in each.values()]
     return schema.get("type") == "object"
 
 
