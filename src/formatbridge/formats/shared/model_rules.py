@@ -20,6 +20,7 @@ from formatbridge.formats.shared.settings import (
     drop_visibility,
     effort_for_server,
     effort_of_budget,
+    effort_setting,
     has_output_format,
     is_reasoning_off,
 )
@@ -398,11 +399,12 @@ def _with_known_effort(config: ir.ReasoningConfig, facts: ModelFacts, spec: Form
 
 def _with_written_effort(config: ir.ReasoningConfig, facts: ModelFacts, spec: FormatSpec, losses: Ledger) -> ir.ReasoningConfig:
     """Replace a budget or a mode by an effort of the model, if the encoder would write an effort that the model does not accept."""
-    if config.budget is not None:
-        name, effort = "budget", effort_of_budget(config.budget)
+    name, effort = effort_setting(config)
+    if effort is None:
+        return config
+    if name == "budget":
         is_written = not _has_budgets(spec) and "budget" not in _amounts_of_server(spec)
     else:
-        name, effort = "mode", "high"  # as the encoder writes it
         has_mode = spec.smallest_budget is not None or _control_of(spec) not in (None, "reasoning_effort")
         is_written = config.mode in ("on", "adaptive") and not has_mode
     written = _written_effort(effort, facts, spec)

@@ -248,7 +248,7 @@ def encode_effort(config: ir.ReasoningConfig, losses: Ledger) -> ir.Effort | Non
 
     None: the request has no reasoning configuration, or the server has no such effort.
     """
-    name, effort = _effort_setting(config)
+    name, effort = effort_setting(config)
     if effort is None:
         return None
     if name == "mode" and effort == "none":
@@ -266,7 +266,7 @@ def encode_effort(config: ir.ReasoningConfig, losses: Ledger) -> ir.Effort | Non
     return accepted
 
 
-def _effort_setting(config: ir.ReasoningConfig) -> tuple[str, ir.Effort | None]:
+def effort_setting(config: ir.ReasoningConfig) -> tuple[str, ir.Effort | None]:
     """Return the setting with the amount of reasoning, and the effort that corresponds to it; None if no setting has it."""
     # Turned off takes precedence over effort and budget. Only Anthropic has reasoning between tools only (its SDK,
     # ``ThinkingConfigBetweenToolsParam``); other servers reason in every step or in none.
