@@ -110,9 +110,9 @@ def test_a_partial_answer_can_be_read_whatever_it_loses(source: fb.Format, targe
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_stream_without_events_is_not_closed(source: fb.Format, target: fb.Format, junk: bytes) -> None:
     """A relay that closed the connection at once gave no answer, not an empty one that reached its token limit."""
-    with pytest.raises(fb.TruncatedStreamError, match="not one event"):
+    with pytest.raises(fb.TruncatedStreamError, match=r"no event of \w+ arrived"):
         list(fb.convert_stream([junk], source=source, target=target, options=CLOSING))
-    with pytest.raises(fb.TruncatedStreamError, match="not one event"):
+    with pytest.raises(fb.TruncatedStreamError, match=r"no event of \w+ arrived"):
         fb.collect_stream([junk], source=source, target=target, options=CLOSING)
 
 

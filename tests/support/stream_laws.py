@@ -503,7 +503,7 @@ def ends_twice(stream: Stream, target: ir.FormatName, cuts: Iterable[int]) -> It
         try:
             output = b"".join(convert_stream(chunks, source=stream.format, target=target, options=Options(on_truncated="close")))
         except StreamError as error:
-            if "not one event" not in str(error):
+            if f"no event of {stream.format} arrived" not in str(error):
                 yield f"{stream.id} -> {target}: cut at {cut}, {error}"
             continue
         yield from (f"{stream.id} -> {target}: cut at {cut}, {fault}" for fault in check_grammar(output, formats.load(target).name))

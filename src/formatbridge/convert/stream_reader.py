@@ -199,7 +199,7 @@ class StreamSource:
         expected = None if is_answer_complete else self._decoder.END
         if expected is not None and not self._parser.has_begun:
             head = f"; it begins with {self._parser.beginning!r}" if self._parser.beginning else ""
-            expected += f"; not one event of {self.source_format.name} came{head}"
+            expected += f"; no event of {self.source_format.name} arrived{head}"
         error = TruncatedStreamError(expected, partial=partial, tail=tail)
         if cause is not None:
             append_to_message(error, f" ({str(cause) or type(cause).__name__})")
