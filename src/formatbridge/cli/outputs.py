@@ -44,7 +44,7 @@ def handled_signals() -> Iterator[None]:
     previous = {}
     for name in _SIGNALS:
         number = getattr(signal, name, None)
-        with suppress(ValueError):  # another thread than the main one
+        with suppress(ValueError):  # only the main thread may set handlers (``signal.signal``)
             if number is not None and signal.getsignal(number) is signal.SIG_DFL:
                 previous[number] = signal.signal(number, terminate)
     try:

@@ -329,7 +329,8 @@ def _with_tier_of_server(body: JsonObject, request: ir.Request, rules: DialectRu
 
 def _words_for_server(body: JsonObject, encoded: JsonObject, rules: DialectRules) -> JsonObject:
     """Return a request with the server's word for a tool choice, and with its fields for log probabilities."""
-    if not rules.counts_logprobs and type(body.get("logprobs")) is int:  # the number of alternatives, as Together has it
+    # Together has a number here, the alternatives, and other servers have a flag.
+    if not rules.counts_logprobs and type(body.get("logprobs")) is int:
         body = body | {key: encoded[key] for key in ("logprobs", "top_logprobs") if key in encoded}
     if body.get("tool_choice") == "any" and encoded.get("tool_choice") is not None:
         # ``any`` of Mistral means ``required`` (Mistral's API specification, ``ToolChoice``); other servers do not know it.

@@ -43,8 +43,8 @@ class StreamDecoder:
 
     def __init__(self) -> None:
         self.is_complete = False
-        self.has_unknown_fields = False  # that accumulate: here the last value of each is valid
-        self._start = events.Start(None, None)  # as emitted
+        self.has_unknown_fields = False  # of each unknown field, the last value is valid, so none accumulates
+        self._start = events.Start(None, None)  # the emitted one; later chunks supply its missing fields
         self._pending_start: events.Start | None = self._start
         self._choices: dict[int, Choice] = {}
         self._running: set[int] = set()  # the candidates without a finish reason

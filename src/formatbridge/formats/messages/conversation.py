@@ -402,7 +402,7 @@ class TurnEncoder:
             turn_index = self._append("user", [])
         else:
             turn_index = calls.pop()[0] + 1
-            if turn_index == len(turns):  # its call is in the last turn
+            if turn_index == len(turns):  # the call is in the last turn, so that the result starts a new one
                 turns.append({"role": "user", "content": [block, *media]})
                 self._result_counts.append(1)
                 return
