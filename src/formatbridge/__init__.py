@@ -75,9 +75,10 @@ if TYPE_CHECKING:
         UnknownFormatError,
     )
     from formatbridge.formats import dialects
-    from formatbridge.formats.format import FormatSpec, Target
+    from formatbridge.formats.format import FormatSpec
     from formatbridge.formats.model_facts import ModelFacts
     from formatbridge.formats.registry import FORMATS
+    from formatbridge.formats.target import Target
     from formatbridge.ir import ErrorKind, Format, RegisteredName
     from formatbridge.options import Options
     from formatbridge.report.losses import Addition, Loss, Severity
@@ -131,9 +132,10 @@ _NAMES = {
         RateLimitError RequestTooLargeError StreamDecodeError StreamError StreamFailedError TimeoutKind
         TruncatedStreamError UnexpectedResponseError UnknownFormatError
     """,
-    "formats.format": "FormatSpec Target",
+    "formats.format": "FormatSpec",
     "formats.model_facts": "ModelFacts",
     "formats.registry": "FORMATS",
+    "formats.target": "Target",
     "ir": "ErrorKind Format RegisteredName",
     "options": "Options",
     "report.losses": "Addition Loss Severity",

@@ -14,7 +14,7 @@ from formatbridge import formats, ir
 from formatbridge.convert.bodies import Converted, ConvertedError, convert_error, convert_models, convert_request, convert_response
 from formatbridge.convert.input import note_malformed, read_answer
 from formatbridge.errors import FormatBridgeError
-from formatbridge.formats.format import Target
+from formatbridge.formats.target import Target
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
 from formatbridge.report.losses import Loss

@@ -26,7 +26,7 @@ from formatbridge.cli.usage import suggestion
 from formatbridge.convert.bodies import Converted, ConvertedError, ConvertedRequest
 from formatbridge.convert.replay import replay_with_report
 from formatbridge.convert.streams import convert_chunks
-from formatbridge.formats.format import FormatOrName
+from formatbridge.formats.target import FormatOrName
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.losses import severe_losses

@@ -15,7 +15,7 @@ from formatbridge.cli.parser import options_of
 from formatbridge.client.batch_files import batch_converter
 from formatbridge.convert.batch import BatchConverter, is_batch_line
 from formatbridge.convert.bodies import Converted
-from formatbridge.formats.format import FormatOrName
+from formatbridge.formats.target import FormatOrName
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.pointers import prefixes
 from formatbridge.jsontext.types import JsonObject

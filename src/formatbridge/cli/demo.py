@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import formatbridge as fb
 from formatbridge.cli.conversation import QUESTION, REQUESTS, TOOL, WEATHER, calls_in, with_results
 from formatbridge.cli.demo_detail import show_conversation
-from formatbridge.formats.format import FormatOrName
+from formatbridge.formats.target import FormatOrName
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing import Answer, FakeRelay, ToolCall, Usage
 

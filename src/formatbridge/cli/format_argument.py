@@ -12,9 +12,10 @@ from formatbridge.arguments import type_name
 from formatbridge.cli.usage import suggestion
 from formatbridge.errors import FORMATS_OF_VENDORS, FormatBridgeError
 from formatbridge.formats.dialects import DIALECTS
-from formatbridge.formats.format import FormatOrName, FormatSpec, Target
+from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.model_facts import ModelFacts
 from formatbridge.formats.registry import check_name, formats_of, load_for_requests
+from formatbridge.formats.target import FormatOrName, Target
 from formatbridge.ir import RegisteredName
 
 ALIASES = {name: FORMATS_OF_VENDORS[name][0] for name in ("openai", "openai-responses", "anthropic", "gemini")}

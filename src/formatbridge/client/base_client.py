@@ -43,7 +43,8 @@ from formatbridge.convert.bridge import BaseExchange, Bridge, CountExchange, Exc
 from formatbridge.convert.input import Body, model_of
 from formatbridge.convert.masking import HIDDEN, as_secret
 from formatbridge.errors import ConfigurationError, NotFoundError
-from formatbridge.formats.format import FormatOrName, FormatSpec
+from formatbridge.formats.format import FormatSpec
+from formatbridge.formats.target import FormatOrName
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.losses import Addition, Loss

@@ -12,7 +12,7 @@ from formatbridge.arguments import type_name
 from formatbridge.convert.batch import BatchConverter, BatchLine, OriginalRequest
 from formatbridge.convert.bodies import ConvertedRequest
 from formatbridge.errors import ConfigurationError, InvalidPayloadError
-from formatbridge.formats.format import FormatOrName
+from formatbridge.formats.target import FormatOrName
 from formatbridge.options import Options, options_of, without_raise_on
 
 

@@ -20,8 +20,9 @@ from formatbridge.convert.bodies import Converted, ConvertedError, ConvertedRequ
 from formatbridge.convert.bridge import BaseExchange, Exchange
 from formatbridge.convert.masking import HIDDEN, Mask, Secret
 from formatbridge.errors import APIConnectionError, APIError, ConfigurationError, InvalidPayloadError
-from formatbridge.formats.format import FormatOrName, FormatSpec
+from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.shared.errors import error_text, is_error_body
+from formatbridge.formats.target import FormatOrName
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject, JsonValue
 from formatbridge.report.losses import Addition, Loss

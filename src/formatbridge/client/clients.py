@@ -16,7 +16,7 @@ from formatbridge.client.http_exchange import AsyncHTTPExchange, HTTPExchange
 from formatbridge.client.reply import CountReply, Reply
 from formatbridge.convert.bodies import Converted, ModelT_co
 from formatbridge.convert.input import Body
-from formatbridge.formats.format import FormatOrName
+from formatbridge.formats.target import FormatOrName
 from formatbridge.jsontext.types import JsonArgument
 
 if TYPE_CHECKING:

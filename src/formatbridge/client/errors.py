@@ -24,7 +24,6 @@ from formatbridge.errors import (
     RequestTooLargeError,
     UnexpectedResponseError,
 )
-from formatbridge.formats.format import FormatOrName
 from formatbridge.formats.shared.errors import (
     BY_TYPE,
     FORBIDDEN,
@@ -34,6 +33,7 @@ from formatbridge.formats.shared.errors import (
     has_error,
     is_error_body,
 )
+from formatbridge.formats.target import FormatOrName
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.streaming.sse import without_comments

@@ -38,8 +38,9 @@ from formatbridge.client.token_counts import TokenCounter
 from formatbridge.convert.bodies import Converted
 from formatbridge.convert.masking import Mask, as_secret
 from formatbridge.errors import APIError, ConfigurationError, FormatBridgeError, StreamError
-from formatbridge.formats.format import FormatOrName, FormatSpec
+from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.registry import target_with_dialect
+from formatbridge.formats.target import FormatOrName
 from formatbridge.options import Options
 from formatbridge.telemetry.spans import Tracer
 

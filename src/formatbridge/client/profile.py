@@ -14,8 +14,9 @@ from formatbridge.arguments import checked_names, checked_table
 from formatbridge.client.secrets import checked_headers, is_sensitive
 from formatbridge.dialect import Dialect
 from formatbridge.errors import ConfigurationError, UnknownFormatError
-from formatbridge.formats.format import FormatOrName, FormatSpec, Target
+from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.registry import FORMATS, check_name, formats_of, load
+from formatbridge.formats.target import FormatOrName, Target
 
 Endpoint = str
 """A format's name, or ``models`` for the list of models."""

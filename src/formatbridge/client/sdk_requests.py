@@ -31,7 +31,8 @@ from formatbridge.errors import (
     InvalidPayloadError,
     UnexpectedResponseError,
 )
-from formatbridge.formats.format import FormatOrName, FormatSpec, SdkFacts, Target
+from formatbridge.formats.format import FormatSpec, SdkFacts
+from formatbridge.formats.target import FormatOrName, Target
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options

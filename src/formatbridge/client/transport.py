@@ -34,8 +34,8 @@ from formatbridge.client.token_counts import TokenCounter
 from formatbridge.convert.bodies import Converted
 from formatbridge.convert.masking import as_secret
 from formatbridge.errors import ConfigurationError, StreamError
-from formatbridge.formats.format import FormatOrName
 from formatbridge.formats.registry import target_with_dialect
+from formatbridge.formats.target import FormatOrName
 from formatbridge.options import Options
 from formatbridge.telemetry.spans import Tracer
 

@@ -23,7 +23,7 @@ from formatbridge.convert.input import Body
 from formatbridge.convert.masking import Mask, checked_secrets
 from formatbridge.convert.streams import StreamConverter
 from formatbridge.errors import FormatBridgeError, LossyConversionError, TruncatedStreamError
-from formatbridge.formats.format import FormatOrName, Target, ToChatCompletions, ToGenerateContent, ToMessages, ToResponses
+from formatbridge.formats.target import FormatOrName, Target, ToChatCompletions, ToGenerateContent, ToMessages, ToResponses
 from formatbridge.options import Options, options_of, without_raise_on
 from formatbridge.report.ledger import Ledger, null_ledger
 

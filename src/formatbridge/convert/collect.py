@@ -19,7 +19,8 @@ from formatbridge.convert.input import check_error
 from formatbridge.convert.stream_reader import StreamSource
 from formatbridge.convert.streams import convert_accumulated
 from formatbridge.errors import LossyConversionError, StreamError, StreamFailedError, TruncatedStreamError
-from formatbridge.formats.format import FormatOrName, FormatSpec, ToChatCompletions, ToGenerateContent, ToMessages, ToResponses
+from formatbridge.formats.format import FormatSpec
+from formatbridge.formats.target import FormatOrName, ToChatCompletions, ToGenerateContent, ToMessages, ToResponses
 from formatbridge.options import Options, options_of, without_raise_on
 from formatbridge.streaming.sse import ServerSentEvent, StreamReader, is_json_event
 from formatbridge.validation.error_messages import problems_of

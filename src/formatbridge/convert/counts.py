@@ -15,18 +15,10 @@ from formatbridge.convert.input import Body, note_malformed, read_answer, read_c
 from formatbridge.convert.requests import encode_request_for, prepared_request
 from formatbridge.convert.same_format import same_request_for_server
 from formatbridge.errors import ConfigurationError
-from formatbridge.formats.format import (
-    CallerTool,
-    CountSpec,
-    FormatOrName,
-    FormatSpec,
-    Target,
-    ToGenerateContent,
-    ToMessages,
-    ToResponses,
-)
+from formatbridge.formats.format import CallerTool, CountSpec, FormatSpec
 from formatbridge.formats.model_facts import ModelFacts, facts_of
 from formatbridge.formats.shared.foreign_tokens import Removed, without_foreign_tokens
+from formatbridge.formats.target import FormatOrName, Target, ToGenerateContent, ToMessages, ToResponses
 from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options, options_of

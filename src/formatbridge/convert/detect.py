@@ -15,8 +15,9 @@ from formatbridge import ir
 from formatbridge.convert.evidence import FormatCandidate, find_candidates, is_sure, read_object
 from formatbridge.convert.input import Body, model_of
 from formatbridge.errors import InvalidPayloadError
-from formatbridge.formats.format import FormatOrName, Kind
+from formatbridge.formats.format import Kind
 from formatbridge.formats.registry import FORMATS
+from formatbridge.formats.target import FormatOrName
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject
 

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 from pydantic_core import from_json
 
 from formatbridge import ir
-from formatbridge.formats.format import DetectionRule, FormatOrName, Kind
+from formatbridge.formats.format import DetectionRule, Kind
 from formatbridge.formats.registry import FORMATS, load
+from formatbridge.formats.target import FormatOrName
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject
 

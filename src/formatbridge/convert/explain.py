@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from formatbridge import formats, ir
 from formatbridge.convert.bodies import ConvertedRequest, convert_request
 from formatbridge.convert.input import Body, check
-from formatbridge.formats.format import FormatOrName, FormatSpec, Target
+from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.model_facts import ModelFacts, ModelSource, facts_of
 from formatbridge.formats.shared.tool_selection import added_tools, is_run_by_caller, server_tool_name
+from formatbridge.formats.target import FormatOrName, Target
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.field_paths import ABSENT, resolve

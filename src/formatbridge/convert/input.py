@@ -14,9 +14,10 @@ from pydantic_core import from_json
 from formatbridge import formats, ir
 from formatbridge.convert.evidence import FormatCandidate, find_candidates, is_sure, likely_formats, read_object
 from formatbridge.errors import ConfigurationError, InvalidPayloadError
-from formatbridge.formats.format import FormatOrName, FormatSpec, Kind
+from formatbridge.formats.format import FormatSpec, Kind
 from formatbridge.formats.registry import format_of_module
 from formatbridge.formats.shared.errors import is_error_body
+from formatbridge.formats.target import FormatOrName
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject

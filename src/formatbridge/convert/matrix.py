@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from formatbridge import formats, ir
-from formatbridge.formats.format import FormatOrName
 from formatbridge.formats.shared.tools import adapt_tools
+from formatbridge.formats.target import FormatOrName
 from formatbridge.options import DEFAULT_OPTIONS
 from formatbridge.report.ledger import FieldPaths, Ledger
 from formatbridge.report.losses import SEVERITY_RANKS

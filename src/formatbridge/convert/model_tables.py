@@ -13,8 +13,8 @@ from formatbridge import formats
 from formatbridge.arguments import shown, suggestion, type_name
 from formatbridge.convert.input import read_answer, source_of
 from formatbridge.errors import ConfigurationError, InvalidPayloadError
-from formatbridge.formats.format import FormatOrName
 from formatbridge.formats.model_facts import MediaKind, ModelEffort, ModelFacts, ReasoningKind
+from formatbridge.formats.target import FormatOrName
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import resolve

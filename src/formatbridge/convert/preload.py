@@ -11,8 +11,9 @@ from formatbridge.arguments import shown
 from formatbridge.convert.event_validation import event_reader
 from formatbridge.convert.input import COUNTS, KINDS, validator_of
 from formatbridge.errors import ConfigurationError
-from formatbridge.formats.format import FormatOrName, FormatSpec
+from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.registry import FORMATS, load
+from formatbridge.formats.target import FormatOrName
 
 
 def preload(formats: Iterable[FormatOrName] | None = None) -> None:

@@ -23,8 +23,8 @@ from formatbridge.convert.bodies import (
     convert_response,
 )
 from formatbridge.errors import ConfigurationError, FormatBridgeError, LossyConversionError
-from formatbridge.formats.format import FormatOrName
 from formatbridge.formats.registry import load_for_requests
+from formatbridge.formats.target import FormatOrName
 from formatbridge.jsontext.codec import without_surrogates
 from formatbridge.options import Options, options_of
 from formatbridge.report.losses import Addition, Loss

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from formatbridge import formats
 from formatbridge.convert.input import KINDS, wire_model
 from formatbridge.errors import ConfigurationError
-from formatbridge.formats.format import FormatOrName
+from formatbridge.formats.target import FormatOrName
 
 BODIES = ("Request", "Response", "StreamEvent", "Error", "ModelList")
 """The names of whole bodies, which every format has."""

@@ -14,11 +14,12 @@ from formatbridge import ir
 from formatbridge.arguments import shown, suggestion, type_name
 from formatbridge.dialect import Dialect, DialectRules
 from formatbridge.errors import ConfigurationError, UnknownFormatError
-from formatbridge.formats.format import FormatOrName, FormatSpec, Target
+from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.model_facts import ModelFacts
 from formatbridge.formats.shared.settings import continues_each_answer, has_output_format
 from formatbridge.formats.shared.tool_selection import forces_call, has_functions, is_weakened
 from formatbridge.formats.shared.turns import ends_with_answer
+from formatbridge.formats.target import FormatOrName, Target
 
 FORMATS: tuple[ir.Format, ...] = get_args(ir.Format)
 """The names of the built-in formats, in the order of all tables."""

@@ -14,7 +14,8 @@ from formatbridge.convert.evidence import find_candidates, read_object
 from formatbridge.convert.input import Body, check_error, model_of, read_answer, read_checked, read_error_body
 from formatbridge.dialect import Dialect
 from formatbridge.errors import ConfigurationError
-from formatbridge.formats.format import FormatOrName, FormatSpec, Kind, Target
+from formatbridge.formats.format import FormatSpec, Kind
+from formatbridge.formats.target import FormatOrName, Target
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject, JsonValue
 from formatbridge.telemetry.messages import finish_reason, input_messages, output_messages, system_instructions, tool_definitions

@@ -11,7 +11,7 @@ from formatbridge import ir
 from formatbridge.arguments import type_name
 from formatbridge.convert.bodies import Converted, ConvertedRequest
 from formatbridge.errors import APIStatusError, APITimeoutError, ConfigurationError, StreamFailedError
-from formatbridge.formats.format import FormatOrName
+from formatbridge.formats.target import FormatOrName
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject, JsonValue
 from formatbridge.telemetry.attributes import error_type, genai_attributes
