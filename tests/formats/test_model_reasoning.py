@@ -232,6 +232,28 @@ def test_a_model_that_reasons_by_level_gets_no_budget() -> None:
     assert _reasoning(converted) == {"thinkingLevel": "HIGH"}
 
 
+@pytest.mark.parametrize("facts", [GEMINI_2_5_PRO, GEMINI_2_5_FLASH])
+def test_a_model_with_budgets_of_google_may_decide_how_much_it_reasons(facts: fb.ModelFacts) -> None:
+    """A budget of -1 leaves the amount to the model (ai.google.dev/gemini-api/docs/thinking), so it does not become a number."""
+    body = {"contents": [{"parts": [{"text": "Hi"}]}], "generationConfig": {"thinkingConfig": {"thinkingBudget": -1}}}
+    same_format = fb.convert_request(body, source="generate_content", target=fb.Target("generate_content", model=facts), model="m")
+    other_format = _convert("generate_content", facts, thinking={"type": "adaptive"})
+
+    assert _reasoning(same_format) == {"thinkingBudget": -1}
+    assert _reasoning(other_format)["thinkingBudget"] == -1
+    assert same_format.losses == other_format.losses == ()
+
+
+def test_a_budget_in_place_of_adaptive_reasoning_is_a_loss_next_to_an_effort_too() -> None:
+    """The effort of the caller stays, but the model no longer decides how much it reasons."""
+    facts = fb.ModelFacts(reasoning="budget", efforts=("low", "medium", "high"), budgets=(1024, None))
+
+    converted = _convert("messages", facts, thinking={"type": "adaptive"}, reasoning_effort="high")
+
+    assert _reasoning(converted)["thinking"]["type"] == "enabled"
+    assert [(loss.path, loss.code) for loss in converted.losses] == [("/thinking/type", "reasoning_control")]
+
+
 @pytest.mark.parametrize(
     ("facts", "thinking"),
     [(SONNET_4_5, {"type": "disabled"}), (OPUS_4_6, {"type": "between_tools"}), (FABLE_5, {"type": "adaptive"})],

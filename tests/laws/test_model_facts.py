@@ -102,7 +102,7 @@ def _has_later_instructions(request: ir.Request) -> bool:
     return roles != sorted(roles, reverse=True)
 
 
-def _problems(request: ir.Request, facts: fb.ModelFacts) -> Iterator[str]:
+def _problems(request: ir.Request, facts: fb.ModelFacts, spec: fb.FormatSpec) -> Iterator[str]:
     """Yield what a model with these facts does not accept."""
     if refused := facts.refuses & request.settings.keys():
         yield f"refused settings {sorted(refused)}"
@@ -114,13 +114,13 @@ def _problems(request: ir.Request, facts: fb.ModelFacts) -> Iterator[str]:
     if facts.inputs is not None and (kinds := {part.kind for part in _media(request)} - facts.inputs):
         yield f"media {sorted(kinds)}"
     if request.reasoning is not None:
-        yield from _reasoning_problems(request.reasoning, facts)
+        yield from _reasoning_problems(request.reasoning, facts, spec)
     for message in request.messages:
         if message.effort is not None:
             yield from _effort_problems(message.effort, facts)
 
 
-def _reasoning_problems(config: ir.ReasoningConfig, facts: fb.ModelFacts) -> Iterator[str]:
+def _reasoning_problems(config: ir.ReasoningConfig, facts: fb.ModelFacts, spec: fb.FormatSpec) -> Iterator[str]:
     effort, budget = config.effort, config.budget
     is_off = config.mode == "off" or effort == "none"
     if facts.reasoning == "none" or (is_off and facts.reasoning in ("always", "level")):
@@ -134,7 +134,8 @@ def _reasoning_problems(config: ir.ReasoningConfig, facts: fb.ModelFacts) -> Ite
         is_outside = budget < smallest or (largest is not None and budget > largest)
         if facts.reasoning in ("adaptive", "level", "effort") or is_outside:
             yield f"a budget of {budget}"
-    if facts.reasoning == "budget" and config.mode == "adaptive":
+    # Google accepts a budget of -1, for which the model decides (ai.google.dev/gemini-api/docs/thinking, thinking budgets).
+    if facts.reasoning == "budget" and config.mode == "adaptive" and not spec.has_automatic_budget:
         yield "adaptive reasoning"
     if facts.reasoning == "always" and not facts.efforts and facts.budgets is None and (effort or budget):
         yield f"an amount of reasoning {config}"
@@ -164,7 +165,7 @@ def _breaches(samples: list[Sample], name: str) -> Iterator[str]:
         if converted is None:
             continue
         body = check(converted.body, spec, "request")
-        problems = list(_problems(spec.decode_request(body, model=name, stream=converted.stream), facts))
+        problems = list(_problems(spec.decode_request(body, model=name, stream=converted.stream), facts, spec))
         if sample.format != format:  # the body of a caller of the same format keeps errors that the facts do not concern
             excludes_functions = "reasoning_with_functions" in facts.refuses
             broken = broken_rules(format, converted.body, Facts(model=converted.model, excludes_functions=excludes_functions))

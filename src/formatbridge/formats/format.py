@@ -456,6 +456,8 @@ class FormatSpec:
     """The canonical settings that every request has, so that no model refuses them."""
     smallest_budget: int | None = None
     """The smallest budget for reasoning in tokens; None: the amount of reasoning is an effort."""
+    has_automatic_budget: bool = False
+    """Whether a budget may leave the amount of reasoning to the model."""
     excludes_reasoning: Callable[[ir.Request], bool] = _never
     """Whether the server rejects reasoning together with the rest of a request. Its encoder drops the settings then."""
     url_fields: frozenset[str] = frozenset()

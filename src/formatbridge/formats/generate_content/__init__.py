@@ -77,6 +77,7 @@ GENERATE_CONTENT = FormatSpec(
     item_identity=ItemIdentity(content="parts", default_role="user", same_roles={"function": "user"}, tool_choice="toolConfig"),
     server_requests=SERVER_REQUESTS,
     smallest_budget=1,
+    has_automatic_budget=True,  # -1
     url_fields=frozenset({"model", "stream"}),
     decode_response=decode_response,
     encode_response=encode_response,

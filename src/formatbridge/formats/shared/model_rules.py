@@ -338,11 +338,11 @@ def _as_budget(
 ) -> ir.ReasoningConfig | None:
     """Replace an effort, or a model that decides, by a budget in tokens; None if the answer is too short for one.
 
-    A model with efforts keeps the effort too.
+    A model with efforts keeps the effort too. A decision of the model stays in a format whose budgets can express it.
     """
     shows = facts.reasoning == "budget" and config.visibility not in (None, "hide")  # only a model that reasons shows its reasoning
     name = "effort" if config.effort is not None else "mode" if config.mode is not None else "visibility" if shows else None
-    if config.budget is not None or name is None:
+    if config.budget is not None or name is None or (name == "mode" and config.mode == "adaptive" and spec.has_automatic_budget):
         return config
     budget = _budget_of(config.effort, request, facts, spec)
     keeps_effort = name == "effort" and bool(_efforts_of(facts))
@@ -353,6 +353,8 @@ def _as_budget(
         return None
     if not keeps_effort:
         losses.changed(config, name, budget, _CONTROL)
+    elif config.mode is not None:
+        losses.changed(config, "mode", budget, _CONTROL)
     return replace(config, mode="on", budget=budget, effort=config.effort if keeps_effort else None)
 
 
