@@ -287,6 +287,21 @@ def test_the_dialect_or_an_argument_names_the_provider() -> None:
     assert not [name for name in (*xai, *named) if name.startswith("openai.")]
 
 
+@pytest.mark.parametrize(("dialect", "provider"), [("openrouter", "openrouter"), ("xai", "x_ai"), (None, "openai")])
+def test_the_dialect_of_a_converted_request_names_the_provider(dialect: str | None, provider: str) -> None:
+    """The result of a conversion has the dialect for which it was written, so that the server needs no second name."""
+    target = fb.Target("chat_completions", dialect=dialect)
+    other = fb.convert_request(REQUEST, source="chat_completions", target="messages").body
+    converted = [
+        fb.convert_request(REQUEST, source="chat_completions", target=target),
+        fb.convert_request(other, source="messages", target=target),
+    ]
+
+    for attributes in map(fb.telemetry.genai_attributes, converted):
+        assert attributes["gen_ai.provider.name"] == provider
+        assert any(name.startswith("openai.") for name in attributes) is (provider == "openai")
+
+
 def test_the_result_of_a_conversion_needs_no_other_argument() -> None:
     """A pipeline that converts has the format, the kind and the model of the URL in the result."""
     converted = fb.convert_request(REQUEST, source="chat_completions", target="generate_content")

@@ -142,7 +142,7 @@ class Converted(Generic[ModelT_co]):
 class ConvertedRequest(Converted[ModelT_co]):
     """A request in the target format, with its URL path."""
 
-    __slots__ = ("_replaced_fields", "_tools", "model", "stream")
+    __slots__ = ("_replaced_fields", "_tools", "dialect", "model", "stream")
 
     def __init__(
         self,
@@ -152,6 +152,7 @@ class ConvertedRequest(Converted[ModelT_co]):
         model: str,
         stream: bool,
         tools: dict[str, CallerTool],
+        dialect: str | None = None,
     ) -> None:
         # The attributes of the base class are set here: most small bodies are requests, for which a call counts.
         self.body = body
@@ -165,6 +166,8 @@ class ConvertedRequest(Converted[ModelT_co]):
         """The model as the body or the path names it; empty where nothing does."""
         self.stream = stream
         """Whether the answer is to be a stream."""
+        self.dialect = dialect
+        """The name of the dialect for which the request is written; None: any server of the format."""
         self._tools = tools
         self._replaced_fields: JsonObject = {}
 
@@ -306,8 +309,9 @@ def convert_request(
     stream = bool(raw.get("stream")) if stream is None else stream
     # ``target_format`` is the same object for every server of a format, so that ``is`` compares formats, and answers find it again.
     # Only the encoder of the request gets the format with the rules of the server.
-    format_of_server, facts = target_format, None
+    format_of_server, facts, dialect = target_format, None, None
     if isinstance(target, Target):
+        dialect = target.dialect_name
         facts = facts_of(target.model, model)
         format_of_server = formats.load_for_requests(target, facts)
     if source_format is target_format:
@@ -327,7 +331,7 @@ def convert_request(
             result = format_of_server.server_requests.with_missing_messages(result, format_of_server.dialect, losses)
     if options.raise_on is not None:  # otherwise the report is resolved when it is read
         refuse_losses(losses, options)
-    return ConvertedRequest(result, losses, (source_format, target_format), model, stream, tools)
+    return ConvertedRequest(result, losses, (source_format, target_format), model, stream, tools, dialect)
 
 
 class ResponseArguments(TypedDict, total=False):

@@ -38,9 +38,15 @@ class ConvertedCountRequest(ConvertedRequest[ModelT_co]):
     __slots__ = ()
 
     def __init__(
-        self, body: JsonObject, ledger: Ledger, formats: tuple[FormatSpec, FormatSpec], model: str, tools: dict[str, CallerTool]
+        self,
+        body: JsonObject,
+        ledger: Ledger,
+        formats: tuple[FormatSpec, FormatSpec],
+        model: str,
+        tools: dict[str, CallerTool],
+        dialect: str | None,
     ) -> None:
-        super().__init__(body, ledger, formats, model, False, tools)
+        super().__init__(body, ledger, formats, model, False, tools, dialect)
         if self.target_format.count is not None:  # else it is a whole request, for an estimate
             self.kind = "count_request"
 
@@ -111,7 +117,7 @@ def request_to_count(
         raise MissingModelError(f"{target_format.name} needs a model: pass model=")
     # The three endpoints take ``{"model": ..., "messages": [...]}`` (messages), ``{"model": ..., "input": [...]}`` (responses), and
     # ``{"contents": [...]}`` or ``{"generateContentRequest": {...}}`` (generate_content).
-    facts = facts_of(target.model, model) if isinstance(target, Target) else None
+    facts, dialect = (facts_of(target.model, model), target.dialect_name) if isinstance(target, Target) else (None, None)
     server = _Server(formats.load_for_requests(target, facts), facts)
     tools: dict[str, CallerTool] = {}
     if source_format is target_format:
@@ -127,7 +133,7 @@ def request_to_count(
         model = request.model or ""
         result, tools = _encode(request, server, model, losses, options)
     refuse_losses(losses, options)
-    return ConvertedCountRequest(result, losses, (source_format, target_format), model, tools)
+    return ConvertedCountRequest(result, losses, (source_format, target_format), model, tools, dialect)
 
 
 class _Server(NamedTuple):

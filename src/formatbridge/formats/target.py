@@ -32,9 +32,13 @@ class Target(Generic[FormatT_co]):
     model: ModelSource | None = field(default=None, kw_only=True)
     """Facts about the model, or a mapping or function that has them by the name of the model; None: unknown."""
 
+    @property
+    def dialect_name(self) -> str | None:
+        """The name of the dialect; None: any server of the format."""
+        return self.dialect.name if isinstance(self.dialect, Dialect) else self.dialect
+
     def __repr__(self) -> str:
-        dialect = self.dialect.name if isinstance(self.dialect, Dialect) else self.dialect
-        name = self.format.name if isinstance(self.format, FormatSpec) else self.format
+        name, dialect = (self.format.name if isinstance(self.format, FormatSpec) else self.format), self.dialect_name
         return f"Target({name!r}{f', dialect={dialect!r}' if dialect else ''}{', model=...' if self.model else ''})"
 
     if not TYPE_CHECKING:

@@ -12,7 +12,6 @@ from formatbridge.arguments import checked_model, checked_status, checked_stream
 from formatbridge.convert.bodies import Converted, ConvertedError, ConvertedRequest
 from formatbridge.convert.evidence import find_candidates, read_object
 from formatbridge.convert.input import Body, check_error, model_of, read_answer, read_checked, read_error_body
-from formatbridge.dialect import Dialect
 from formatbridge.errors import ConfigurationError
 from formatbridge.formats.format import FormatSpec, Kind
 from formatbridge.formats.target import FormatOrName, Target
@@ -134,7 +133,7 @@ def _document(body: Body | Converted, source: FormatOrName | None, kind: Kind | 
             f"source= and kind= differ from the converted body, a {body.kind} of {body.target}: leave them out"
         )
     if isinstance(body, ConvertedRequest):
-        return _Document(body.body, spec, body.kind, provider, body.model, body.stream)
+        return _Document(body.body, spec, body.kind, provider or _provider(body.dialect), body.model, body.stream)
     return _Document(body.body, spec, body.kind, provider, status=body.status if isinstance(body, ConvertedError) else None)
 
 
@@ -143,8 +142,11 @@ def _provider_of(source: FormatOrName | None) -> str | None:
     if not isinstance(source, Target) or source.dialect is None:
         return None
     formats.load_for_requests(source)  # raises on an unknown dialect
-    name = source.dialect.name if isinstance(source.dialect, Dialect) else source.dialect
-    return _PROVIDERS.get(name, name)
+    return _provider(source.dialect_name)
+
+
+def _provider(dialect: str | None) -> str | None:
+    return None if dialect is None else _PROVIDERS.get(dialect, dialect)
 
 
 def _format_and_kind(body: Body, source: FormatOrName | None) -> tuple[FormatSpec, Kind | None]:
