@@ -180,7 +180,7 @@ def test_thinking_is_off_if_required_reasoning_is_missing() -> None:
     result = _sent(body, "messages")
 
     assert "thinking" not in result.body
-    assert ("/thinking", "excluded") in {(loss.path, loss.code) for loss in result.losses}
+    assert ("/thinking", "lacks_reasoning") in {(loss.path, loss.code) for loss in result.losses}
 
 
 def test_a_carried_token_is_written_to_its_issuer_as_it_was_issued() -> None:

@@ -188,7 +188,7 @@ def test_an_mcp_server_without_an_allowed_tool_is_an_info_loss(target: fb.Format
     converted = fb.convert_request(body, source="messages", target=target)
 
     reported = [(loss.path, loss.kind, loss.severity, loss.code) for loss in converted.losses]
-    assert reported == [("/mcp_servers/0", kind, "info", "excluded")]
+    assert reported == [("/mcp_servers/0", kind, "info", "not_allowed")]
 
 
 # A choice of none or of any, which is about functions only in two formats and about all tools in the others.
@@ -250,7 +250,7 @@ def test_an_excluded_server_tool_is_omitted_if_no_choice_can_exclude_it(source: 
     assert _names(body) == ["f"]
     assert _chosen(body) == "none"
     assert not _searches(body)
-    assert reported == [("/tools/1", "dropped", "info", "excluded")]
+    assert reported == [("/tools/1", "dropped", "info", "not_allowed")]
 
 
 def test_an_excluded_image_generation_is_not_requested() -> None:
@@ -260,7 +260,7 @@ def test_an_excluded_image_generation_is_not_requested() -> None:
     converted = fb.convert_request(body, source="responses", target="generate_content")
 
     assert not _searches(converted.body)
-    assert [(loss.path, loss.severity, loss.code) for loss in converted.losses] == [("/tools/0", "info", "excluded")]
+    assert [(loss.path, loss.severity, loss.code) for loss in converted.losses] == [("/tools/0", "info", "not_allowed")]
 
 
 def test_an_excluded_subsequent_server_tool_is_omitted() -> None:
@@ -284,8 +284,8 @@ def test_web_search_stays_on_next_to_excluded_functions(source: fb.Format, targe
     assert _searches(body)
     assert _chosen(body) == "auto"
     assert [(kind, severity, code) for _, kind, severity, code in reported] == [
-        ("dropped", "info", "excluded"),
-        ("changed", "info", "excluded"),
+        ("dropped", "info", "not_allowed"),
+        ("changed", "info", "nearest_value"),
     ]
 
 

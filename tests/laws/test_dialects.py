@@ -391,7 +391,7 @@ def test_a_forced_call_turns_reasoning_off(name: str, format: Any, field: str, o
     assert silent.body[field] == excluded.body[field] == off
     assert [(each.path, each.value) for each in silent.additions] == [(f"/{field}", off)]
     assert list(silent.losses) == []
-    assert {(loss.path, loss.code) for loss in excluded.losses} >= {("/thinking/budget_tokens", "excluded")}
+    assert {(loss.path, loss.code) for loss in excluded.losses} >= {("/thinking/budget_tokens", "with_forced_call")}
 
 
 @pytest.mark.parametrize("choice", [{"type": "auto"}, {"type": "none"}])

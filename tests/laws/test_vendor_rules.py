@@ -40,7 +40,7 @@ def test_sampling_settings_that_exclude_thinking_are_dropped_and_reported(name: 
     result = _thinking(**{name: value})
 
     assert wire not in result.body
-    assert _losses_of(result) == [(f"/generationConfig/{name}", "dropped", "lossy", "excluded")]
+    assert _losses_of(result) == [(f"/generationConfig/{name}", "dropped", "lossy", "with_reasoning")]
 
 
 def test_sampling_settings_compatible_with_thinking_are_no_loss() -> None:
@@ -152,7 +152,7 @@ def test_a_tool_choice_that_does_not_apply_to_the_tools_is_omitted(source: fb.Fo
     assert not _choices_of(freely.body)
     assert not freely.losses
     assert not _choices_of(never.body)
-    assert _losses_of(never) == ([] if source == "generate_content" else [("/tools/0", "dropped", "info", "excluded")])
+    assert _losses_of(never) == ([] if source == "generate_content" else [("/tools/0", "dropped", "info", "not_allowed")])
 
 
 @pytest.mark.parametrize("target", ["chat_completions", "messages"])
@@ -268,7 +268,7 @@ def test_a_thinking_budget_is_dropped_if_the_current_answer_began_without_thinki
     result = _within_budget(contents)
 
     assert "thinking" not in result.body
-    assert ("/generationConfig/thinkingConfig/thinkingBudget", "dropped", "lossy", "excluded") in _losses_of(result)
+    assert ("/generationConfig/thinkingConfig/thinkingBudget", "dropped", "lossy", "lacks_reasoning") in _losses_of(result)
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from formatbridge.formats.model_facts import ModelFacts
 from formatbridge.formats.shared.foreign_tokens import Removed, original_pointer
 from formatbridge.formats.shared.server_bodies import drop_unread_fields
 from formatbridge.formats.shared.server_rules import changes_configuration
+from formatbridge.formats.shared.settings import EXCLUDES_REASONING
 from formatbridge.formats.shared.turns import leading_instructions
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.pointers import prefixes
@@ -387,7 +388,8 @@ class _Adaptation:
         rules = self._rules
         if rules is None or not rules.excludes_reasoning or not self._format_of_server.excludes_reasoning(self.request):
             return []
-        return [loss for loss in self._noted.losses if loss.code == "excluded" and self._is_of_reasoning(loss)]
+        codes = {*EXCLUDES_REASONING, "without_reasoning", "other_amount"}
+        return [loss for loss in self._noted.losses if loss.code in codes and self._is_of_reasoning(loss)]
 
     def _is_of_reasoning(self, loss: Loss) -> bool:
         """Return whether a loss is in a field with a setting of reasoning, of any server."""

@@ -208,18 +208,18 @@ def _mode_next_to_effort(config: ir.ReasoningConfig, control: Control, losses: L
     return fields
 
 
-def encode_reasoning_off(config: ir.ReasoningConfig | None, losses: Ledger, what: str) -> JsonObject:
-    """Turn reasoning off, because the server rejects it with something else: ``what``."""
+def encode_reasoning_off(config: ir.ReasoningConfig | None, losses: Ledger, code: str) -> JsonObject:
+    """Turn reasoning off, because the server rejects it with something else. ``code``: a key of ``EXCLUDES_REASONING``."""
     if config is not None and is_reasoning_off(config):
         return encode_reasoning_control(config, losses)
     fields = encode_reasoning_control(ir.ReasoningConfig(mode="off"), losses)
     if config is None:
-        return add_reasoning_off(fields, losses, what)
+        return add_reasoning_off(fields, losses, code)
     drop_unheld(config, losses)
     if config.mode is not None:
-        losses.changed(config, "mode", next((value for _, value, *_ in read_settings(fields)), None), "excluded")
-    drop_reasoning_settings(config, losses)
-    return fields if config.mode is not None else add_reasoning_off(fields, losses, what)
+        losses.changed(config, "mode", next((value for _, value, *_ in read_settings(fields)), None), code)
+    drop_reasoning_settings(config, code, losses)
+    return fields if config.mode is not None else add_reasoning_off(fields, losses, code)
 
 
 def _word(pointer: str, mode: str) -> Any:

@@ -102,16 +102,16 @@ def _encode_conversation(request: ir.Request, losses: Ledger, options: Options) 
 
 
 def _what_excludes_reasoning(request: ir.Request, body: JsonObject, losses: Ledger) -> str | None:
-    """Return what a request has that the server rejects with reasoning, in words; None: nothing."""
+    """Return the code of what a request has that the server rejects with reasoning; None: nothing."""
     if forced_call_excludes_reasoning(losses) and "tool_choice" in body and forces_call(request):
-        return "a forced tool call"
+        return "with_forced_call"
     if losses.dialect is not None and losses.dialect.format_excludes_reasoning and has_output_format(request):
-        return "an output format"
+        return "with_output_format"
     if losses.dialect is not None and losses.dialect.functions_exclude_reasoning and has_functions(request):
-        return "functions"
+        return "with_functions"
     last = body["messages"][-1] if body["messages"] else {}  # the encoder has moved results to their calls, so the order is final
     is_answer = last.get("role") == "assistant" and not last.get("tool_calls")
-    return "a final assistant message" if is_answer and continues_each_answer(losses.dialect) else None
+    return "with_final_answer" if is_answer and continues_each_answer(losses.dialect) else None
 
 
 def _decode_nested_options(body: JsonObject, request: ir.Request) -> None:

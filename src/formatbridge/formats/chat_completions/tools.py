@@ -68,7 +68,7 @@ def encode_tools(tools: list[ir.Tool], losses: Ledger) -> JsonObject:
 def _note_dropped(tool: ir.HostedTool | ir.McpServer | ir.Namespace, losses: Ledger) -> None:
     """Note a tool that the format does not have."""
     if isinstance(tool, ir.McpServer) and tool.allowed_tools == []:  # none of its tools may be used
-        losses.dropped(tool, code="excluded", severity="info")
+        losses.dropped(tool, code="not_allowed")
     elif isinstance(tool, ir.Namespace):
         losses.dropped(tool, severity="impossible")
     else:

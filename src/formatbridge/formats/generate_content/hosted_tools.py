@@ -115,7 +115,7 @@ def decode_server(raw: JsonObject, src: str) -> ir.McpServer:
 def encode_server(server: ir.McpServer, losses: Ledger) -> JsonObject | None:
     """Encode one MCP server; None if it has no URL or no allowed tool."""
     if server.allowed_tools == []:  # no tool of the server is allowed
-        losses.changed(server, "", None, "excluded", severity="info")  # the report shows which value excludes the server
+        losses.changed(server, "", None, "not_allowed")  # the report shows which value excludes the server
         return None
     if server.url is None:
         losses.dropped(server, code="server_tool")

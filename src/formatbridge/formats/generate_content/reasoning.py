@@ -74,7 +74,7 @@ def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonO
     elif config.visibility == "hide":
         fields["includeThoughts"] = False
     elif config.visibility is not None and fields.get("thinkingBudget") == 0:
-        losses.dropped(config, "visibility", "excluded", severity="info")
+        losses.dropped(config, "visibility", "without_reasoning", severity="info")
     elif config.visibility is not None:
         fields["includeThoughts"] = True
         if config.visibility != "auto":
@@ -97,7 +97,7 @@ def _encode_amount(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
         return _encode_off(config, losses)
     if config.budget is not None:
         if config.effort != "none":
-            losses.dropped(config, "effort", "excluded")
+            losses.dropped(config, "effort", "other_amount")
         return {"thinkingBudget": config.budget}
     if config.effort is None:
         if config.mode == "on":  # without an amount

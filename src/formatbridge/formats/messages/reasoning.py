@@ -137,10 +137,10 @@ def decode_reasoning_config(body: JsonObject) -> tuple[ir.ReasoningConfig | None
     return config, merge_extra(unread, {"thinking/display": display} if display is not None and display not in _SHOWN else None)
 
 
-def encode_reasoning_config(config: ir.ReasoningConfig, limit: int, rejects_thinking: bool, losses: Ledger) -> JsonObject:
+def encode_reasoning_config(config: ir.ReasoningConfig, limit: int, excluded_by: str | None, losses: Ledger) -> JsonObject:
     """Encode the settings of reasoning as ``thinking`` and ``output_config``.
 
-    ``limit``: the maximum number of tokens of the response. ``rejects_thinking``: the server rejects thinking with the rest of the request.
+    ``limit``: the maximum number of tokens of the response. ``excluded_by``: the code of what the server rejects with thinking, or None.
     """
     drop_unheld(config, losses)
     if losses.dialect is not None and losses.dialect.reasoning_control == "thinking_adaptive":
@@ -148,10 +148,10 @@ def encode_reasoning_config(config: ir.ReasoningConfig, limit: int, rejects_thin
     if is_reasoning_off(config):
         drop_amount(config, losses)
         # The server rejects ``display`` without thinking (official SDK, ``ThinkingConfigDisabledParam``).
-        drop_visibility(config, "excluded", losses, severity="info")
+        drop_visibility(config, "without_reasoning", losses, severity="info")
         return {"thinking": {"type": "disabled"}}
-    if rejects_thinking:
-        drop_reasoning_settings(config, losses)
+    if excluded_by is not None:
+        drop_reasoning_settings(config, excluded_by, losses)
         return {}
     if _ignores_budgets(losses):
         config = _without_budget(config, losses)
@@ -237,6 +237,6 @@ def _encode_mode(config: ir.ReasoningConfig, effort: str | None, losses: Ledger)
         return {"type": "adaptive"}
     if config.visibility in (None, "hide") or config.budget is not None:
         if config.visibility is not None and config.budget is not None:
-            losses.dropped(config, "visibility", "excluded")
+            losses.dropped(config, "visibility", "without_reasoning")
         return None
     return {"type": losses.added("/thinking/type", "adaptive", "reasoning is shown only if the model reasons")}

@@ -80,11 +80,11 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     has_tools = bool(request.tools or request.tool_choice or "parallel_tool_calls" in settings)
     tools, is_forced = _encode_tools(request, conversation, losses) if has_tools else ({}, False)
     # "Thinking may not be enabled when tool_choice forces tool use" (mastra-ai/mastra#7507). The forced call stays: it decides the answer.
-    budget, rejects_thinking = _budget_of(reasoning, conversation["messages"], is_forced=is_forced)
+    budget, excluded_by = _budget_of(reasoning, conversation["messages"], is_forced=is_forced)
     limit = encode_limit(request, _reserved_tokens(budget), losses, options)
     body: JsonObject = {"model": model, "max_tokens": limit, **conversation, **tools}
     if reasoning or request.output_format:
-        body |= _encode_output(request, limit, rejects_thinking, losses)
+        body |= _encode_output(request, limit, excluded_by, losses)
     if is_forced and forced_call_excludes_reasoning(losses) and "thinking" not in body:
         body |= add_reasoning_off({"thinking": dict(_OFF)}, losses)
     if settings:
@@ -95,15 +95,16 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     return body
 
 
-def _budget_of(reasoning: ir.ReasoningConfig | None, messages: list[JsonObject], *, is_forced: bool) -> tuple[int | None, bool]:
-    """Return the budget for reasoning, and whether the server rejects reasoning next to a forced call or these messages."""
+def _budget_of(
+    reasoning: ir.ReasoningConfig | None, messages: list[JsonObject], *, is_forced: bool
+) -> tuple[int | None, str | None]:
+    """Return the budget for reasoning, and the code of what the server rejects with reasoning: a forced call, or these messages."""
     if is_forced:
-        return None, True
+        return None, "with_forced_call"
     if reasoning is None or reasoning.budget is None or is_reasoning_off(reasoning):
-        return None, False
+        return None, None
     # With a budget, the last turn with calls "must start with a thinking block" (anomalyco/opencode#3077). Other formats have none to give.
-    lacks_thinking = _lacks_thinking(messages)
-    return None if lacks_thinking else reasoning.budget, lacks_thinking
+    return (None, "lacks_reasoning") if _lacks_thinking(messages) else (reasoning.budget, None)
 
 
 def _reserved_tokens(budget: int | None) -> int:
@@ -221,7 +222,7 @@ def repair_history(body: JsonObject, losses: Ledger) -> JsonObject:
     """
     thinking = body.get("thinking") or {}
     if thinking.get("type") == "enabled" and _lacks_thinking(body["messages"]):
-        losses.dropped_at("/thinking", "excluded")
+        losses.dropped_at("/thinking", "lacks_reasoning")
         return {key: value for key, value in body.items() if key != "thinking"}
     return body
 
@@ -364,9 +365,9 @@ def _with_cache_mark(part: ir.Part, changes: dict[int, ir.CacheMark | None]) -> 
     return part
 
 
-def _encode_output(request: ir.Request, limit: int, rejects_thinking: bool, losses: Ledger) -> JsonObject:
+def _encode_output(request: ir.Request, limit: int, excluded_by: str | None, losses: Ledger) -> JsonObject:
     """Encode ``thinking`` and ``output_config``, which holds the effort and the output format."""
-    body = encode_reasoning_config(request.reasoning, limit, rejects_thinking, losses) if request.reasoning else {}
+    body = encode_reasoning_config(request.reasoning, limit, excluded_by, losses) if request.reasoning else {}
     format = encode_format(request.output_format, losses) if request.output_format else None
     if format:
         body["output_config"] = body.get("output_config", {}) | format

@@ -174,7 +174,7 @@ def _encode_restricted_sampling(request: ir.Request, body: JsonObject, accepts_s
         elif name == "top_p" and _MIN_TOP_P_WITH_THINKING <= value <= 1:
             body[name] = value
         else:
-            losses.dropped(request, name, "excluded")
+            losses.dropped(request, name, "with_reasoning")
 
 
 def _default_sampling(settings: ir.Settings) -> frozenset[str]:

@@ -170,7 +170,7 @@ def _without_unread_objects(request: ir.Request, rules: DialectRules, losses: Le
     choice = request.tool_choice
     if choice is not None and "tool_choice" in unread:
         if choice.mode == "none" and request.tools:  # the model would call a tool that it has
-            return _without_tools(request, "excluded", "info", losses)
+            return _without_tools(request, "not_allowed", "info", losses)
         if restricts_functions(choice):
             return request  # ``_adapt_tool_choice`` leaves out the other tools
         if choice.mode != "auto":
@@ -215,7 +215,7 @@ def _with_tools_or_format(request: ir.Request, losses: Ledger) -> ir.Request:
     if format is None or not (request.tools or adds_tools(request)):
         return request
     if format.type != "text" and choice is not None and choice.mode == "none" and not choice.always_allowed:
-        return _without_tools(request, "excluded", "info", losses)
+        return _without_tools(request, "not_allowed", "info", losses)
     if format.type != "text":
         losses.dropped(format, code=_COMBINATION)
     return replace(request, output_format=None)
@@ -567,7 +567,7 @@ def _adapt_tool_choice(request: ir.Request, rules: DialectRules, losses: Ledger)
     if is_weakened(choice, rules.tool_modes):
         return with_free_choice(request, choice, _UNSUPPORTED, losses)
     if choice.mode == "none":
-        return _without_tools(request, "excluded", "info", losses)
+        return _without_tools(request, "not_allowed", "info", losses)
     if choice.mode == "named":
         return replace(request, tool_choice=replace(choice, mode="allowed", allowed_mode="required"))
     return request

@@ -23,6 +23,14 @@ _CACHE_DEFAULTS = (("mode", "implicit"), ("ttl", "30m"))
 _FOLLOWS = {"top_logprobs": "logprobs"}
 """Settings to the settings that they require. A server that has both rejects the first without the second."""
 
+EXCLUDES_REASONING: Mapping[str, str] = {
+    "with_forced_call": "a forced tool call",
+    "with_output_format": "an output format",
+    "with_functions": "functions",
+    "with_final_answer": "a final assistant message",
+}
+"""Codes of losses to what a server rejects with reasoning."""
+
 Ranges = Mapping[str, tuple[float, float]]
 """Canonical setting to the minimum and the maximum that a target accepts."""
 
@@ -199,13 +207,13 @@ def is_reasoning_off(config: ir.ReasoningConfig) -> bool:
     return config.mode == "off" or (config.effort == "none" and config.mode is None)
 
 
-def drop_reasoning_settings(config: ir.ReasoningConfig, losses: Ledger) -> None:
-    """Note that all settings of reasoning are dropped, because the server rejects reasoning with the rest of the request."""
-    losses.dropped(config, "effort", "excluded")
-    losses.dropped(config, "budget", "excluded")
-    drop_visibility(config, "excluded", losses)
+def drop_reasoning_settings(config: ir.ReasoningConfig, code: str, losses: Ledger) -> None:
+    """Note that all settings of reasoning are dropped. ``code``: why the server rejects reasoning with the rest of the request."""
+    losses.dropped(config, "effort", code)
+    losses.dropped(config, "budget", code)
+    drop_visibility(config, code, losses)
     if config.budget is None and config.effort is None:
-        losses.dropped(config, "mode", "excluded")
+        losses.dropped(config, "mode", code)
 
 
 def drop_visibility(config: ir.ReasoningConfig, code: str, losses: Ledger, *, severity: Severity = "lossy") -> None:
@@ -236,10 +244,10 @@ def continues_answers(rules: DialectRules | None) -> bool:
     )
 
 
-def add_reasoning_off(fields: JsonObject, losses: Ledger, what: str = "a forced tool call") -> JsonObject:
-    """Return fields that turn reasoning off, and note that they are added. ``what``: what the server rejects with reasoning."""
+def add_reasoning_off(fields: JsonObject, losses: Ledger, code: str = "with_forced_call") -> JsonObject:
+    """Return fields that turn reasoning off, and note that they are added. ``code``: a key of ``EXCLUDES_REASONING``."""
     assert losses.dialect is not None
-    why = f"{losses.dialect.server} rejects {what} with reasoning"
+    why = f"{losses.dialect.server} rejects {EXCLUDES_REASONING[code]} with reasoning"
     return {name: losses.added(f"/{name}", value, why) for name, value in fields.items()}
 
 
@@ -254,7 +262,7 @@ def encode_effort(config: ir.ReasoningConfig, losses: Ledger) -> ir.Effort | Non
     if name == "mode" and effort == "none":
         drop_amount(config, losses)
     elif name == "effort" and config.budget is not None:
-        losses.dropped(config, "budget", "excluded")
+        losses.dropped(config, "budget", "other_amount")
     accepted = effort_for_server(effort, losses.dialect)
     # One note has the effort that is written, even if both the format and the server have no such value.
     if accepted is None:
@@ -295,8 +303,8 @@ def effort_for_server(effort: ir.Effort, rules: DialectRules | None) -> ir.Effor
 def drop_amount(config: ir.ReasoningConfig, losses: Ledger) -> None:
     """Note the amount of reasoning of a request that turns reasoning off."""
     if config.effort != "none":
-        losses.dropped(config, "effort", "excluded")
-    losses.dropped(config, "budget", "excluded")
+        losses.dropped(config, "effort", "without_reasoning")
+    losses.dropped(config, "budget", "without_reasoning")
 
 
 def note_root(format: ir.OutputFormat, losses: Ledger) -> None:

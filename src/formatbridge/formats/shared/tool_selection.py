@@ -85,7 +85,7 @@ def without_excluded_tools(request: ir.Request, is_left_out: Callable[[ir.Tool],
             return not any((tool.name, inner.name) in chosen for inner in tool.tools)
         return not _is_allowed(tool, chosen, False)
 
-    return _without(request, lambda tool: is_left_out(tool) and is_excluded(tool), losses, "not_allowed")
+    return _without(request, lambda tool: is_left_out(tool) and is_excluded(tool), losses)
 
 
 def adds_tools(request: ir.Request) -> bool:
@@ -240,7 +240,7 @@ def _enforce_none(request: ir.Request, choice: ir.ToolChoice, rules: ToolRules, 
         return request
     left = _without(request, lambda tool: not _is_server(tool), losses)
     if left is not request:
-        losses.changed(choice, "mode", "auto", "excluded", severity="info")
+        losses.changed(choice, "mode", "auto", severity="info")
     return replace(left, tool_choice=replace(choice, mode="auto"))
 
 
@@ -279,14 +279,14 @@ def _target_has(rules: ToolRules, tool: ir.Tool) -> bool:
     return isinstance(tool, ir.HostedTool) and tool.family in rules.server_families
 
 
-def _without(request: ir.Request, is_out: Callable[[ir.Tool], bool], losses: Ledger, code: str = "excluded") -> ir.Request:
+def _without(request: ir.Request, is_out: Callable[[ir.Tool], bool], losses: Ledger) -> ir.Request:
     """Leave out tools of the request and of its messages; return the same object if there are none."""
     if not any(map(is_out, all_tools(request))):
         return request
 
     def kept(tools: list[ir.Tool]) -> list[ir.Tool]:
         for tool in filter(is_out, tools):
-            losses.dropped(tool, code=code, severity="info")
+            losses.dropped(tool, code="not_allowed")
         return [tool for tool in tools if not is_out(tool)]
 
     messages = request.messages
