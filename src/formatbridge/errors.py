@@ -118,7 +118,7 @@ class LossyConversionError(FormatBridgeError):
     def __init__(self, losses: Sequence[Loss]) -> None:
         details = "; ".join(f"{loss.path or 'body'} {loss.kind}: {loss.why}" for loss in losses[:_MAX_LISTED])
         more = f"; and {len(losses) - _MAX_LISTED} more" if len(losses) > _MAX_LISTED else ""
-        super().__init__(f"conversion loses {details}{more}")
+        super().__init__(f"conversion loses {details}{more} (raise_on sets the lowest severity that raises)")
         self.losses = tuple(losses)
         """The losses at or above the severity in ``raise_on``."""
 
