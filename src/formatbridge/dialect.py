@@ -11,7 +11,7 @@ from typing import Literal
 
 ReasoningControl = Literal[
     "reasoning_effort", "reasoning", "reasoning_toggle", "thinking_and_effort", "thinking_or_effort", "thinking_type_or_effort",
-    "thinking_adaptive", "enable_thinking", "enable_thinking_kwarg", "kwarg_or_effort", "none",
+    "thinking_adaptive", "enable_thinking", "kwarg_or_effort", "kwarg_or_budget_tokens", "none",
 ]  # fmt: skip
 """How a request of chat_completions, or of messages, sets the amount of reasoning:
 
@@ -22,7 +22,8 @@ ReasoningControl = Literal[
 - ``thinking_or_effort``: ``reasoning_effort``, or ``thinking`` with ``budget_tokens``. ``thinking_type_or_effort``: without a budget.
 - ``thinking_adaptive``: ``thinking`` with the type ``adaptive`` or ``disabled``. In Messages: the other types are rejected.
 - ``enable_thinking``: this flag, with ``thinking_budget`` or ``reasoning_effort`` next to it.
-- ``enable_thinking_kwarg``: a flag in ``chat_template_kwargs``. ``kwarg_or_effort``: this flag, or ``reasoning_effort``.
+- ``kwarg_or_effort``: a flag in ``chat_template_kwargs``, or ``reasoning_effort``.
+- ``kwarg_or_budget_tokens``: the same, also with ``thinking_budget_tokens``.
 - ``none``: the server has no such setting.
 """
 HidingField = Literal["include_reasoning", "reasoning_format"]

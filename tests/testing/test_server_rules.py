@@ -230,6 +230,7 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("llamacpp", "chat_completions", "logprobs_with_tools", {**_TOOLS, "logprobs": True}),
     ("llamacpp", "chat_completions", "logprobs_with_tools", {**_TOOLS, "logprobs": False, "stream": True}),
     ("llamacpp", "chat_completions", "prefill", _PREFILL | {"chat_template_kwargs": {"enable_thinking": False}}),
+    ("llamacpp", "chat_completions", "prefill", _PREFILL | {"reasoning_effort": "none"}),
     ("llamacpp", "chat_completions", "prefill", {"chat_template_kwargs": {"enable_thinking": True}}),
     ("minimax", "chat_completions", "function_field", _TOOLS),
     ("minimax", "chat_completions", "tool_choice", _TOOLS | {"tool_choice": "none"}),

@@ -9,7 +9,7 @@ Source: recorded requests to DeepSeek, GLM, Groq, Kimi, OpenRouter, Qwen, SGLang
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from formatbridge import ir
@@ -48,6 +48,8 @@ _SETTINGS = (
     _Setting("reasoning/max_tokens", "budget"),
     _Setting("thinking/budget_tokens", "budget"),
     _Setting("thinking_budget", "budget"),  # Qwen
+    _Setting("reasoning_budget_tokens", "budget"),  # llama.cpp (tools/server/server-common.cpp, oaicompat_chat_params_parse)
+    _Setting("thinking_budget_tokens", "budget"),  # llama.cpp
     # DeepSeek, GLM and Kimi read the field of Anthropic (fixtures switch_thinking, switch_thinking_off).
     _Setting("thinking/type", "mode", _TYPES),
     _Setting("reasoning/enabled", "mode", _FLAG),
@@ -83,6 +85,8 @@ class Control:
     """Whether the server rejects an effort together with the mode or a budget."""
     may_ignore_effort: bool = False
     """Whether models of the server that have a budget ignore an effort. They get a budget in its place."""
+    may_combine: bool = False
+    """Whether the server reads an effort and a budget in one request."""
     is_object: bool = False
     """Whether all settings are members of one object, which has one of effort, budget and mode."""
 
@@ -117,8 +121,16 @@ _CONTROLS: Mapping[ReasoningControl, Control] = {
     "enable_thinking": Control(
         effort=_EFFORT, mode="enable_thinking", budget="thinking_budget", requires_mode=True, may_ignore_effort=True
     ),
-    "enable_thinking_kwarg": Control(mode=_FLAG_OF_TEMPLATE, aliases=_OTHER_FLAGS),
     "kwarg_or_effort": Control(effort=_EFFORT, mode=_FLAG_OF_TEMPLATE, aliases=_OTHER_FLAGS),
+    # Older versions of llama.cpp ignore the newer name of the budget (ggml-org/llama.cpp#20297, #28182).
+    "kwarg_or_budget_tokens": Control(
+        effort=_EFFORT,
+        mode=_FLAG_OF_TEMPLATE,
+        budget="thinking_budget_tokens",
+        aliases=_OTHER_FLAGS | {"reasoning_budget_tokens"},
+        may_combine=True,
+        may_ignore_effort=True,
+    ),
     "none": Control(),
 }
 
@@ -186,9 +198,7 @@ def _encode_amount(config: ir.ReasoningConfig, control: Control, losses: Ledger)
     # A budget becomes the nearest effort where the server has an effort only (OpenAI's SDK, ``ReasoningEffort``).
     has_effort = config.effort not in (None, "none") and config.mode in (None, "on", "adaptive")
     if control.effort and (has_effort or not control.mode):
-        effort = encode_effort(config, losses)
-        mode = _mode_next_to_effort(config, control, losses) if effort and control.requires_mode else {}
-        return mode | _fields({control.effort: effort}) if effort else {}
+        return _encode_effort(config, control, losses)
     budget = config.budget if control.budget else None
     if budget is not None and losses.dialect is not None and budget < losses.dialect.smallest_budget:
         budget = losses.changed(config, "budget", losses.dialect.smallest_budget, "server_range")
@@ -197,6 +207,14 @@ def _encode_amount(config: ir.ReasoningConfig, control: Control, losses: Ledger)
         return {}
     values = {control.mode: _word(control.mode, control.on if is_on else "off")}
     return _fields(values | ({control.budget: budget} if is_on and budget else {}))
+
+
+def _encode_effort(config: ir.ReasoningConfig, control: Control, losses: Ledger) -> JsonObject:
+    """Encode an effort, and what the server reads next to it: the budget, or the mode."""
+    budget = {control.budget: config.budget} if control.may_combine and config.budget is not None else {}
+    effort = encode_effort(replace(config, budget=None) if budget else config, losses)
+    mode = _mode_next_to_effort(config, control, losses) if effort and control.requires_mode else {}
+    return mode | _fields(({control.effort: effort} if effort else {}) | budget)
 
 
 def _mode_next_to_effort(config: ir.ReasoningConfig, control: Control, losses: Ledger) -> JsonObject:
@@ -316,7 +334,7 @@ def _reads_settings_of(body: JsonObject, encoded: JsonObject, rules: DialectRule
     if any(written.get(key, value) != value for key, value in present.items()) or not present.keys() <= _read_by(rules):
         return False
     control = control_of(rules)
-    if control.effort in present and control.budget in present:  # each server with both reads one of them
+    if control.effort in present and control.budget in present and not control.may_combine:
         return False
     # An effort of none has no effect there without the setting that turns reasoning off (BerriAI/litellm#27453).
     if control.requires_mode and present.get(_EFFORT) == "none" and control.mode not in present:

@@ -38,7 +38,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         reads=frozenset({"top_k"}),
         has_custom_tools=False,
         server_tools=frozenset(),
-        reasoning_control="kwarg_or_effort",
+        reasoning_control="kwarg_or_budget_tokens",
         media=frozenset({"image_url", "image_data", "audio_data"}),
         names=MAX_TOKENS,
         accepts_developer_role=False,
@@ -56,7 +56,8 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
             WHY_NO_CACHE_MARKS: "cache_marks",
             "github.com/ggml-org/llama.cpp tools/server/README.md": "accepts_legacy_functions ignores reads",
             "github.com/ggml-org/llama.cpp common/chat.cpp, common_chat_tools_parse_oaicompat": "has_custom_tools server_tools",
-            "huggingface/pi-llama#2; ggml-org/llama.cpp#26045, #26941": "reasoning_control",
+            "huggingface/pi-llama#2; ggml-org/llama.cpp#26045, #26941, #28182; "
+            "github.com/ggml-org/llama.cpp tools/server/server-common.cpp, oaicompat_chat_params_parse": "reasoning_control",
             "ggml-org/llama.cpp#17700": "media accepts_refusals",
             "github.com/ggml-org/llama.cpp tools/server/server-common.cpp, oaicompat_chat_params_parse": (
                 "streamed_tools_exclude_logprobs limits_stops"

@@ -71,7 +71,8 @@ def prefill_without_reasoning(source: str, message: str) -> Rule:
     def check(body: JsonObject, facts: Facts) -> Failure | None:
         last = body["messages"][-1] if body["messages"] else {}
         flag = (body.get("chat_template_kwargs") or {}).get("enable_thinking")
-        reasons = facts.can_reason if flag is None else flag
+        # An effort of ``none`` turns the flag off (ggml-org/llama.cpp#26045).
+        reasons = body.get("reasoning_effort") != "none" and (facts.can_reason if flag is None else flag)
         is_answer = last.get("role") == "assistant" and not last.get("tool_calls")
         return openai_failure(400, message) if is_answer and reasons else None
 

@@ -257,6 +257,10 @@ class Request(Wire):
     """Qwen: whether the model reasons."""
     thinking_budget: Int | None = None
     """Qwen: reasoning budget in tokens."""
+    thinking_budget_tokens: Int | None = None
+    """llama.cpp: reasoning budget in tokens. -1: no limit."""
+    reasoning_budget_tokens: Int | None = None
+    """llama.cpp: a newer name of ``thinking_budget_tokens``."""
     chat_template_kwargs: dict[str, Any] | None = None
     """vLLM and SGLang: arguments of the model's prompt template. Known: ``enable_thinking``, ``thinking``."""
     include_reasoning: bool | None = None
