@@ -11,7 +11,7 @@ from typing import Literal
 
 ReasoningControl = Literal[
     "reasoning_effort", "reasoning", "reasoning_toggle", "thinking_and_effort", "thinking_or_effort", "thinking_type_or_effort",
-    "thinking_adaptive", "enable_thinking", "kwarg_or_effort", "kwarg_or_budget_tokens", "none",
+    "thinking_adaptive", "enable_thinking", "kwarg_or_effort", "kwarg_or_budget_tokens", "kwarg_or_token_budget", "none",
 ]  # fmt: skip
 """How a request of chat_completions, or of messages, sets the amount of reasoning:
 
@@ -24,6 +24,7 @@ ReasoningControl = Literal[
 - ``enable_thinking``: this flag, with ``thinking_budget`` or ``reasoning_effort`` next to it.
 - ``kwarg_or_effort``: a flag in ``chat_template_kwargs``, or ``reasoning_effort``.
 - ``kwarg_or_budget_tokens``: the same, also with ``thinking_budget_tokens``.
+- ``kwarg_or_token_budget``: the same, also with ``thinking_token_budget``.
 - ``none``: the server has no such setting.
 """
 HidingField = Literal["include_reasoning", "reasoning_format"]
@@ -211,6 +212,9 @@ class DialectRules:
     """The field with the cache mark of a part; None: as the format."""
     reasoning_control: ReasoningControl | None = None
     """How a request sets the amount of reasoning; None: as the format."""
+    controls_of_models: Mapping[str, ReasoningControl] = field(default_factory=dict)
+    """Kinds of reasoning of a model, as in ``ModelFacts``, to how a request sets its amount, where this differs from
+    ``reasoning_control``."""
     hiding_field: HidingField | None = None
     """The field with which a request hides the reasoning in the answer; None: as ``reasoning_control``, or none."""
     smallest_budget: int = 1

@@ -282,6 +282,8 @@ def test_an_unknown_dialect_raises_with_the_known_ones(name: str) -> None:
         ({"efforts": frozenset({"huge"})}, "efforts of the dialect contains 'huge', expected .*high"),
         ({"ranges": {"tempersture": (0, 1)}}, "ranges of the dialect contains 'tempersture', expected .*temperature"),
         ({"reasoning_control": "dial"}, "reasoning_control of the dialect is 'dial', expected one of "),
+        ({"controls_of_models": {"budget": "dial"}}, "controls_of_models of the dialect contains 'dial', expected "),
+        ({"controls_of_models": {"much": "none"}}, "controls_of_models of the dialect contains 'much', expected effort, budget, "),
         ({"prefill_field": True}, "prefill_field of the dialect is True, expected text"),
         ({"requires_alternating_turns": "no"}, "requires_alternating_turns of the dialect is 'no', expected True or False"),
         ({"accepts_empty_answers": "no"}, "accepts_empty_answers of the dialect is 'no', expected True or False"),

@@ -15,7 +15,7 @@ from formatbridge.arguments import shown, suggestion, type_name
 from formatbridge.dialect import Dialect, DialectRules
 from formatbridge.errors import ConfigurationError, UnknownFormatError
 from formatbridge.formats.format import FormatSpec
-from formatbridge.formats.model_facts import ModelFacts
+from formatbridge.formats.model_facts import ModelFacts, ReasoningKind
 from formatbridge.formats.shared.settings import continues_each_answer, has_output_format
 from formatbridge.formats.shared.tool_selection import forces_call, has_functions, is_weakened
 from formatbridge.formats.shared.turns import ends_with_answer
@@ -63,6 +63,8 @@ def load_for_requests(target: FormatOrName, facts: ModelFacts | None = None) -> 
         rules = _without_reasoning_next_to_functions(rules)
     if facts is not None and rules is not None and facts.reasoning == "none":
         rules = _for_no_reasoning(rules)
+    if facts is not None and rules is not None and rules.controls_of_models:
+        rules = _for_kind_of_reasoning(rules, facts.reasoning or ("budget" if facts.budgets is not None else None))
     return spec if rules is None else _with_rules(spec, rules)
 
 
@@ -193,6 +195,13 @@ def _for_no_reasoning(rules: DialectRules) -> DialectRules:
 
 
 @lru_cache(maxsize=_MOST_DERIVED)
+def _for_kind_of_reasoning(rules: DialectRules, kind: ReasoningKind | None) -> DialectRules:
+    """Return the rules of a server for a model with one kind of reasoning; None: unknown."""
+    control = None if kind is None else rules.controls_of_models.get(kind)
+    return rules if control is None else replace(rules, reasoning_control=control, controls_of_models={})
+
+
+@lru_cache(maxsize=_MOST_DERIVED)
 def _with_rules(spec: FormatSpec, rules: DialectRules) -> FormatSpec:
     """Return a format whose requests are written for one server."""
     _check_rules(rules, spec)
@@ -249,6 +258,9 @@ def _check_rules(rules: DialectRules, spec: FormatSpec) -> None:
         raise ConfigurationError(f"the dialect rejects {min(needed)!r}, which every request needs: remove it from the rules")
     if unknown := (rules.efforts or _EFFORTS) - _EFFORTS:
         raise ConfigurationError(f"efforts of the dialect contains {min(unknown)!r}, expected {', '.join(sorted(_EFFORTS))}")
+    if misplaced := rules.controls_of_models.keys() - set(get_args(ReasoningKind)):
+        expected = ", ".join(get_args(ReasoningKind))
+        raise ConfigurationError(f"controls_of_models of the dialect contains {min(misplaced)!r}, expected {expected}")
     if misspelt := rules.ranges.keys() - ir.Settings.__annotations__.keys():
         settings = ", ".join(sorted(ir.Settings.__annotations__))
         raise ConfigurationError(f"ranges of the dialect contains {min(misspelt)!r}, expected {settings}")
@@ -270,7 +282,10 @@ def _problem_of(value: object, kind: Any) -> str | None:
         return None if is_valid else f"is {value!r}, expected a mapping of settings to the smallest and the largest number"
     if get_origin(kind) is Mapping:
         is_valid = isinstance(value, Mapping) and all(isinstance(each, str) for pair in value.items() for each in pair)
-        return None if is_valid else f"is {value!r}, expected a mapping of strings to strings"
+        if not is_valid:
+            return f"is {value!r}, expected a mapping of strings to strings"
+        member = get_args(kind)[1]
+        return _problem_of_set({*value.values()}, member) if get_origin(member) is Literal else None  # type: ignore[attr-defined]
     if kind is int and isinstance(value, int) and value < 0:
         return f"is {value!r}, expected a number of 0 or more"
     expected = {bool: "True or False", int: "a number of 0 or more", str: "text"}

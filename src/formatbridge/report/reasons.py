@@ -107,6 +107,7 @@ REASONS: Mapping[str, str] = {
     **TARGET_REASONS,
     "batch_stream": "a batch returns whole answers",
     "batch_model": "a batch names its model outside its lines",
+    "unstated_budget": "no facts state that the model has a budget",
     "server_id": "{server} does not accept this id",
     "not_portable": "depends on state of the source's server",
 }

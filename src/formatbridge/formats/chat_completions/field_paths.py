@@ -127,7 +127,7 @@ FIELD_PATHS = FieldPaths(
             f"Request.{pointer}": LossRule(code="excluded")
             for pointer in (
                 "reasoning/effort", "reasoning/max_tokens", "reasoning/enabled", "thinking/type", "thinking/budget_tokens",
-                "thinking_budget", "reasoning_budget_tokens", "thinking_budget_tokens", "enable_thinking",
+                "thinking_budget", "reasoning_budget_tokens", "thinking_budget_tokens", "thinking_token_budget", "enable_thinking",
                 "chat_template_kwargs/enable_thinking", "chat_template_kwargs/thinking",
             )
         },

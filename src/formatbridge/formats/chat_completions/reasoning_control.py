@@ -50,6 +50,7 @@ _SETTINGS = (
     _Setting("thinking_budget", "budget"),  # Qwen
     _Setting("reasoning_budget_tokens", "budget"),  # llama.cpp (tools/server/server-common.cpp, oaicompat_chat_params_parse)
     _Setting("thinking_budget_tokens", "budget"),  # llama.cpp
+    _Setting("thinking_token_budget", "budget"),  # vLLM (vllm-project/vllm#20859)
     # DeepSeek, GLM and Kimi read the field of Anthropic (fixtures switch_thinking, switch_thinking_off).
     _Setting("thinking/type", "mode", _TYPES),
     _Setting("reasoning/enabled", "mode", _FLAG),
@@ -104,6 +105,8 @@ class Control:
 
 _EFFORT, _TYPE, _FLAG_OF_TEMPLATE = "reasoning_effort", "thinking/type", "chat_template_kwargs/enable_thinking"
 _OTHER_FLAGS = frozenset({"chat_template_kwargs/thinking"})
+_KWARG_OR_EFFORT = Control(effort=_EFFORT, mode=_FLAG_OF_TEMPLATE, aliases=_OTHER_FLAGS)
+_KWARG_OR_BUDGET = replace(_KWARG_OR_EFFORT, may_combine=True, may_ignore_effort=True)
 _CONTROLS: Mapping[ReasoningControl, Control] = {
     "reasoning_effort": Control(effort=_EFFORT),
     "reasoning": Control(
@@ -121,16 +124,12 @@ _CONTROLS: Mapping[ReasoningControl, Control] = {
     "enable_thinking": Control(
         effort=_EFFORT, mode="enable_thinking", budget="thinking_budget", requires_mode=True, may_ignore_effort=True
     ),
-    "kwarg_or_effort": Control(effort=_EFFORT, mode=_FLAG_OF_TEMPLATE, aliases=_OTHER_FLAGS),
+    "kwarg_or_effort": _KWARG_OR_EFFORT,
     # Older versions of llama.cpp ignore the newer name of the budget (ggml-org/llama.cpp#20297, #28182).
-    "kwarg_or_budget_tokens": Control(
-        effort=_EFFORT,
-        mode=_FLAG_OF_TEMPLATE,
-        budget="thinking_budget_tokens",
-        aliases=_OTHER_FLAGS | {"reasoning_budget_tokens"},
-        may_combine=True,
-        may_ignore_effort=True,
+    "kwarg_or_budget_tokens": replace(
+        _KWARG_OR_BUDGET, budget="thinking_budget_tokens", aliases=_OTHER_FLAGS | {"reasoning_budget_tokens"}
     ),
+    "kwarg_or_token_budget": replace(_KWARG_OR_BUDGET, budget="thinking_token_budget"),
     "none": Control(),
 }
 
@@ -287,8 +286,13 @@ def _is_reasoning_on(config: ir.ReasoningConfig, budget: int | None, losses: Led
     if config.effort is not None:
         losses.changed(config, "effort", True, _UNSUPPORTED)
     if config.budget is not None and budget is None:
-        losses.changed(config, "budget", True, _UNSUPPORTED)
+        losses.changed(config, "budget", True, "unstated_budget" if _has_budgets(losses.dialect) else _UNSUPPORTED)
     return True if config.mode is not None or config.effort is not None or config.budget is not None else None
+
+
+def _has_budgets(rules: DialectRules | None) -> bool:
+    """Return whether a server reads a budget for models about which facts state that they have one."""
+    return rules is not None and any(_CONTROLS[each].budget for each in rules.controls_of_models.values())
 
 
 def with_settings_of_server(body: JsonObject, encoded: JsonObject, rules: DialectRules | None, is_invalid: bool) -> JsonObject:
@@ -346,10 +350,13 @@ def _reads_settings_of(body: JsonObject, encoded: JsonObject, rules: DialectRule
 
 
 def _read_by(rules: DialectRules | None) -> frozenset[str]:
-    """Return the settings for the amount of reasoning that a server reads."""
+    """Return the settings for the amount of reasoning that a server reads, for one of its models or for all."""
     # Many servers pass arguments to chat templates without documentation, which the callers of such servers know.
     is_unknown = rules is not None and rules.reasoning_control is None and "chat_template_kwargs" not in rules.unread
-    return _CONTROLS["kwarg_or_effort"].amounts if is_unknown else control_of(rules).amounts
+    if is_unknown:
+        return _CONTROLS["kwarg_or_effort"].amounts
+    others = [] if rules is None else [_CONTROLS[each].amounts for each in rules.controls_of_models.values()]
+    return control_of(rules).amounts.union(*others)
 
 
 def _amounts_in(body: JsonObject) -> dict[str, Any]:

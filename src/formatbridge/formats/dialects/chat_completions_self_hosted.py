@@ -164,6 +164,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         server_tools=frozenset(),
         accepts_allowed_tools=False,
         reasoning_control="kwarg_or_effort",
+        controls_of_models={"budget": "kwarg_or_token_budget"},
         reasoning_history="reasoning",
         has_continue_final_message=True,
         hiding_field="include_reasoning",
@@ -173,6 +174,9 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         ranges={"top_p": (0.001, 1)},
         sources=sources_of_fields({
             "vllm-project/vllm#39780": "accepts_empty_tools",
+            "vllm-project/vllm#20859; github.com/vllm-project/vllm vllm/v1/engine/input_processor.py, _validate_params": (
+                "controls_of_models"
+            ),
             "hiyouga/LlamaFactory#10710, EvolvingLMMs-Lab/lmms-eval#1265": "ranges",
             WHY_NO_CACHE_MARKS: "cache_marks",
             f"{_VLLM}, check_generation_prompt": "has_continue_final_message",

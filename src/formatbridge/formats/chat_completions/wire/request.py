@@ -261,6 +261,8 @@ class Request(Wire):
     """llama.cpp: reasoning budget in tokens. -1: no limit."""
     reasoning_budget_tokens: Int | None = None
     """llama.cpp: a newer name of ``thinking_budget_tokens``."""
+    thinking_token_budget: Int | None = None
+    """vLLM: reasoning budget in tokens."""
     chat_template_kwargs: dict[str, Any] | None = None
     """vLLM and SGLang: arguments of the model's prompt template. Known: ``enable_thinking``, ``thinking``."""
     include_reasoning: bool | None = None
