@@ -340,11 +340,16 @@ def _reads_settings_of(body: JsonObject, encoded: JsonObject, rules: DialectRule
     control = control_of(rules)
     if control.effort in present and control.budget in present and not control.may_combine:
         return False
-    # An effort of none has no effect there without the setting that turns reasoning off (BerriAI/litellm#27453).
-    if control.requires_mode and present.get(_EFFORT) == "none" and control.mode not in present:
+    return _EFFORT not in present or _reads_effort(present, control, rules)
+
+
+def _reads_effort(present: Mapping[str, Any], control: Control, rules: DialectRules) -> bool:
+    """Return whether a server reads the effort of a body. ``present``: the settings for the amount of reasoning."""
+    # Without the mode, an effort of none has no effect (BerriAI/litellm#27453), and some models of Qwen do not reason
+    # (earendil-works/pi#2769).
+    ignores_effort = control.may_ignore_effort or present[_EFFORT] == "none"
+    if control.requires_mode and control.mode not in present and ignores_effort:
         return False
-    if _EFFORT not in present:
-        return True
     is_known = rules.efforts is None or present[_EFFORT] in rules.efforts
     return is_known and not (control.is_exclusive and len(present) > 1)
 
