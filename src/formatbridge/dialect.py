@@ -65,6 +65,9 @@ MOST_TOOLS_OF_OPENAI = 128
 """OpenAI's server rejects more: "Expected an array with maximum length 128" (zed-industries/zed#32946)."""
 OutputFormat = Literal["json_schema", "json_object"]
 """A structured output format."""
+AudioUrl = Literal["data", "text"]
+"""Where a part of chat_completions with audio has its URL: as its data, which are a data URL otherwise, or as a text in place of the object
+with data and their format."""
 DocumentPart = Literal["file", "document_url", "file_url"]
 """The type of a part of chat_completions with a document."""
 
@@ -250,8 +253,8 @@ class DialectRules:
     """The media types of the images that the server reads, such as ``image/png``; None: as the format."""
     reads_image_detail: bool = True
     """Whether the server reads the resolution of an image (``detail``)."""
-    audio_as_url: bool = False
-    """Whether the data of audio in Chat Completions are a URL, or a data URL; otherwise base64."""
+    audio_url: AudioUrl | None = None
+    """Where audio in Chat Completions has its URL; None: it has no URL."""
     document_part: DocumentPart | None = None
     """The type of a part with a document; None: as the format."""
     accepts_unsigned_reasoning: bool = False

@@ -234,8 +234,12 @@ def _decode_audio(raw: JsonObject, src: str) -> ir.Part:
 
 
 def _encode_audio(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    place = losses.dialect.audio_url if losses.dialect is not None else None
+    # Mistral's servers accept data in an object too (their recorded requests), so that only a URL has another form.
+    if place == "text" and part.url is not None:
+        return {"type": "input_audio", "input_audio": part.url}
     format = _AUDIO_FORMATS.get(encode_mime(part, losses) or "")
-    if losses.dialect is not None and losses.dialect.audio_as_url and part.file_id is None:
+    if place == "data" and part.file_id is None:
         url = part.url if part.url is not None else write_data_url(part.mime or "", part.data or "")
         return {"type": "input_audio", "input_audio": {"data": url} | ({"format": format} if format else {})}
     if format is None or part.data is None:

@@ -307,6 +307,7 @@ HOSTED: Mapping[str, DialectRules] = {
         accepts_refusals=False,
         media=frozenset({"image_url", "image_data", "audio_url", "audio_data", "document_url", "document_data"}),
         document_part="document_url",
+        audio_url="text",
         required_in_functions=frozenset({"parameters"}),
         tiers=frozenset({"auto", "standard_only"}),
         efforts=frozenset({"none", "high"}),
@@ -314,11 +315,11 @@ HOSTED: Mapping[str, DialectRules] = {
         sources=sources_of_fields({
             "github.com/mistralai/client-python, Function": "required_in_functions",
             "github.com/mistralai/client-python, ChatCompletionRequest": (
-                "tiers names "
-                "reads accepts_developer_role accepts_legacy_functions"
+                "tiers names reads accepts_developer_role accepts_legacy_functions"
             ),
             WHY_NO_CACHE_MARKS: "cache_marks",
             "github.com/mistralai/client-python, DocumentURLChunk": "document_part",
+            "github.com/mistralai/client-python, AudioChunk; docs.mistral.ai/capabilities/audio": "audio_url",
             "github.com/mistralai/client-python, ChatCompletionRequest; editor-code-assistant/eca#231": "rejects",
             "Gitlawb/openclaude#739": "rejects.store",
             "scottyeager/Pal#28": "ranges",
@@ -465,7 +466,7 @@ HOSTED: Mapping[str, DialectRules] = {
         reasoning_control="enable_thinking",
         efforts=frozenset({"minimal", "low", "medium", "high", "xhigh", "max"}),
         media=IMAGES_AND_VIDEOS | {"audio_url", "audio_data"},
-        audio_as_url=True,
+        audio_url="data",
         accepts_refusals=False,
         prefill_field="partial",
         prefill_excludes_reasoning=True,
@@ -490,7 +491,7 @@ HOSTED: Mapping[str, DialectRules] = {
             "QwenLM/qwen-code#8472": "efforts",
             "QwenLM/qwen-code#1888": "media accepts_refusals",
             "QwenLM/Qwen2.5-Omni#28": "media.audio_url",
-            "AAswordman/Operit#601, pydantic/pydantic-ai#3596": "audio_as_url media.audio_data",
+            "AAswordman/Operit#601, pydantic/pydantic-ai#3596": "audio_url media.audio_data",
             "alibabacloud.com/help/en/model-studio/partial-mode": "prefill_field prefill_excludes_reasoning",
         }),
     ),
