@@ -230,6 +230,9 @@ class DialectRules:
     """How an assistant message repeats its reasoning; None: as the format."""
     output_formats: frozenset[OutputFormat] = _ALL_OUTPUTS
     """The structured output formats of the server: ``json_schema``, ``json_object``. In messages, ``json_object`` is an instruction."""
+    accepts_any_object: bool = True
+    """Whether a schema of an output format may be any object, as which a server without JSON mode gets it; otherwise JSON mode becomes an
+    instruction."""
     format_excludes_tools: bool = False
     """Whether the server rejects an output format in a request with tools. Such a request keeps its tools."""
     schema_excludes_stream: bool = False

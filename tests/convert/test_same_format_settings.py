@@ -96,7 +96,7 @@ def test_an_addition_that_the_body_does_not_have_is_not_reported() -> None:
     assert list(converted.additions) == []
 
 
-@pytest.mark.parametrize("server", ["lmstudio", "perplexity", "minimax", "zhipu"])
+@pytest.mark.parametrize("server", ["lmstudio", "minimax", "zhipu"])
 def test_json_mode_does_not_change_the_conversation(server: str) -> None:
     """The prompt asks for JSON already, and its unknown fields must survive the change of the setting."""
     messages = [{"role": "user", "content": [{"type": "text", "text": "Hello", "unknown": 1}, {"type": "mystery"}], "other": 2}]
@@ -104,6 +104,27 @@ def test_json_mode_does_not_change_the_conversation(server: str) -> None:
     converted = convert_chat({"messages": messages, "response_format": {"type": "json_object"}}, server)
 
     assert converted.body["messages"] == messages
+
+
+def test_an_instruction_in_place_of_json_mode_changes_no_other_message() -> None:
+    """Unknown fields of the caller must survive the added message."""
+    messages = [{"role": "user", "content": [{"type": "text", "text": "Hello", "unknown": 1}, {"type": "mystery"}], "other": 2}]
+
+    converted = convert_chat({"messages": messages, "response_format": {"type": "json_object"}}, "perplexity")
+
+    assert converted.body["messages"][1:] == messages
+    assert [addition.path for addition in converted.additions] == ["/messages/0"]
+
+
+def test_json_mode_without_an_instruction_is_dropped() -> None:
+    """A caller with another prompt for JSON can switch the instruction off, for a server without JSON mode too."""
+    body = {"model": "m", "messages": [{"role": "user", "content": "Hello"}], "response_format": {"type": "json_object"}}
+    perplexity = fb.Target("chat_completions", dialect="perplexity")
+
+    converted = fb.convert_request(body, source="chat_completions", target=perplexity, options=fb.Options(json_mode="drop"))
+
+    assert converted.body == {"model": "m", "messages": body["messages"]}
+    assert [(loss.path, loss.kind, loss.severity) for loss in converted.losses] == [("/response_format", "dropped", "impossible")]
 
 
 @pytest.mark.parametrize("server", ["mistral", "qwen", "llamacpp", "minimax"])

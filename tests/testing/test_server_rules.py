@@ -102,6 +102,8 @@ _STRICT = {
     },
 }
 _JSON = {"response_format": {"type": "json_object"}}
+_NUMBER = {"type": "object", "properties": {"n": {"type": "number"}}}
+_SCHEMA_OF_NUMBER = {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": _NUMBER}}}
 _SCHEMA = {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "object"}}}}
 
 REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
@@ -150,6 +152,7 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("moonshot", "chat_completions", "empty_answer", _answer(content="", reasoning_content="x")),
     ("moonshot", "messages", "block", _block(type="image", source={"type": "url", "url": "https://example.com/a.png"})),
     ("openai", "chat_completions", "search_with_functions", {**_TOOLS, "web_search_options": {}}),
+    ("perplexity", "chat_completions", "any_object", _SCHEMA),
     ("perplexity", "chat_completions", "domain_filter", {"search_domain_filter": ["a.example", "-b.example"]}),
     ("openrouter", "responses", "store", {"input": "hi", "store": True}),
     ("openrouter", "responses", "store", {"input": "hi", "store": None}),
@@ -242,6 +245,7 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("moonshot", "chat_completions", "forced_call", _NAMED | {"thinking": {"type": "disabled"}}),
     ("moonshot", "chat_completions", "range", {"temperature": 1}),
     ("moonshot", "chat_completions", "empty_answer", _answer(content=" ", reasoning_content="x")),
+    ("perplexity", "chat_completions", "any_object", _SCHEMA_OF_NUMBER),
     ("perplexity", "chat_completions", "domain_filter", {"search_domain_filter": ["-a.example", "-b.example"]}),
     ("moonshot", "messages", "block", _block(type="image", source={"type": "base64", "media_type": "image/png", "data": "eHh4"})),
     ("openai", "chat_completions", "search_with_functions", _TOOLS),

@@ -25,7 +25,7 @@ from formatbridge.formats.chat_completions.tools import (
     encode_tool_choice,
     encode_tools,
 )
-from formatbridge.formats.shared.json_mode import note_json_instruction, with_json_instruction
+from formatbridge.formats.shared.json_mode import has_any_object, note_json_instruction, with_json_instruction
 from formatbridge.formats.shared.settings import (
     continues_answers,
     continues_each_answer,
@@ -77,7 +77,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     elif request.reasoning:
         body |= encode_reasoning_config(request.reasoning, losses)
     if request.output_format:
-        body |= encode_format(request.output_format, losses)
+        body |= encode_format(request.output_format, losses, options)
     if request.audio or "modalities" in request.settings:
         body |= encode_modalities(request, losses)
     if request.settings:
@@ -89,7 +89,8 @@ def _encode_conversation(request: ir.Request, losses: Ledger, options: Options) 
     """Encode the messages, and note what the conversation lacks or cannot express."""
     # Chat templates of open models reject later system messages: "System message must be at the beginning" (QwenLM/Qwen3.8#244).
     in_order = request.messages if options.mid_system == "native" else with_instructions_first(request.messages, losses)
-    messages = with_json_instruction(in_order, request.output_format)
+    is_dropped = options.json_mode == "drop" and not has_any_object(losses.dialect)
+    messages = with_json_instruction(in_order, None if is_dropped else request.output_format)
     encoded = _encode_messages(messages, losses)
     if messages is not in_order:
         note_json_instruction(encoded, "/messages", losses)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from formatbridge import ir
 from formatbridge.formats.chat_completions.holds import drop_unheld
+from formatbridge.formats.shared.json_mode import INSTRUCTION, has_any_object
 from formatbridge.formats.shared.schemas import encode_strict
 from formatbridge.formats.shared.settings import note_root
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
+from formatbridge.options import Options
 from formatbridge.report.ledger import WHOLE_NODE, Ledger
 
 _SCHEMA = frozenset({"schema", "name", "description", "strict"})
@@ -42,10 +44,16 @@ def decode_format(raw: JsonObject) -> ir.OutputFormat:
     )
 
 
-def encode_format(format: ir.OutputFormat, losses: Ledger) -> JsonObject:
-    """Encode an output format as ``response_format``."""
+def encode_format(format: ir.OutputFormat, losses: Ledger, options: Options) -> JsonObject:
+    """Encode an output format as ``response_format``; JSON mode only for a server that has it, or a schema of any object."""
     drop_unheld(format, losses)
     if format.type == "text":
+        return {}
+    if format.type == "json_object" and not has_any_object(losses.dialect):
+        if options.json_mode == "drop":
+            losses.dropped(format, severity="impossible")
+        else:  # ``encode_request`` writes the instruction
+            losses.changed(format, "", INSTRUCTION, "json_mode")
         return {}
     if format.type == "json_object":
         return {"response_format": {"type": "json_object"}}

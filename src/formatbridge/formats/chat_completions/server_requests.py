@@ -16,6 +16,7 @@ from formatbridge.formats.chat_completions.content import decode_content, decode
 from formatbridge.formats.chat_completions.reasoning import LIST_FIELDS, REASONING_FIELDS, TEXT_FIELDS, decode_reasoning
 from formatbridge.formats.chat_completions.reasoning_control import CONFIG_FIELDS, control_of, with_settings_of_server
 from formatbridge.formats.format import ServerRequests
+from formatbridge.formats.shared.json_mode import is_json_instruction, note_json_instruction
 from formatbridge.formats.shared.settings import drop_setting_with_code, is_reasoning_off
 from formatbridge.formats.shared.tool_selection import all_tools
 from formatbridge.formats.shared.turns import note_prefill
@@ -387,6 +388,17 @@ def _without_legacy_functions(body: JsonObject, encoded: JsonObject) -> JsonObje
     return kept | {key: encoded[key] for key in ("messages", "tools", "tool_choice") if key in encoded}
 
 
+def _with_json_instruction(messages: list[JsonObject], encoded: list[JsonObject], losses: Ledger) -> list[JsonObject]:
+    """Return messages with the instruction in place of JSON mode, if the encoder has written it."""
+    added = next(filter(is_json_instruction, encoded), None)
+    if added is None or any(map(is_json_instruction, messages)):
+        return messages
+    first = next((index for index, each in enumerate(messages) if each.get("role") not in ("system", "developer")), len(messages))
+    complete = [*messages[:first], added, *messages[first:]]
+    note_json_instruction(complete, "/messages", losses)
+    return complete
+
+
 class _ServerRequests(ServerRequests):
     def adapt_encoded(self, body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
         choice = body.get("tool_choice")
@@ -423,6 +435,8 @@ class _ServerRequests(ServerRequests):
 
     def with_server_fields(self, body: JsonObject, encoded: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
         body = _Messages(rules, losses).adapted(body)
+        if not rules.accepts_any_object:
+            body = body | {"messages": _with_json_instruction(body["messages"], encoded["messages"], losses)}
         return _words_for_server(body, encoded, rules)
 
     def without_unread_values(self, body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:

@@ -212,9 +212,7 @@ HOSTED: Mapping[str, DialectRules] = {
             "eigent-ai/eigent#1827, sipeed/picoclaw#1196": "rejects.prompt_cache_key",
             "CherryHQ/cherry-studio#11435": "rejects.verbosity",
             "immersive-translate/immersive-translate#3016": "rejects.chat_template_kwargs",
-            "github.com/groq/groq-python src/groq/types/chat/completion_create_params.py, search_settings": (
-                "rejects.web_search_options"
-            ),
+            "github.com/groq/groq-python, completion_create_params.py, search_settings": "rejects.web_search_options",
             "console.groq.com/docs/openai, Currently Unsupported OpenAI Features; janhq/jan#8136, NousResearch/hermes-agent#70233; "
             "github.com/groq/groq-python src/groq/types/chat/chat_completion_assistant_message_param.py": "rejects_in_messages",
             "janhq/jan#8136, vercel/ai#8057": "reasoning_history",
@@ -429,6 +427,7 @@ HOSTED: Mapping[str, DialectRules] = {
         document_part="file_url",
         ignores=OF_OPENAI | {"logit_bias", "metadata", "prompt_cache_key", "seed", "service_tier", "store", "user", "verbosity"},
         output_formats=frozenset({"json_schema"}),
+        accepts_any_object=False,
         required_in_functions=frozenset({"description", "parameters"}),
         sources=sources_of_fields({
             "pypi.org/project/perplexityai, types/chat/completion_create_params.py": (
@@ -445,6 +444,7 @@ HOSTED: Mapping[str, DialectRules] = {
             "perplexityai/api-discussion#265": "requires_alternating_turns",
             "BerriAI/litellm#3918": "accepts_final_answers",
             "docs.perplexity.ai/docs/sonar/filters": "domain_filter most_domains",
+            "docs.perplexity.ai/guides/structured-outputs, Unsupported JSON Schemas": "accepts_any_object",
             "edenai/edenai-apis#144": "accepts_later_instructions",
         }),
     ),

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from formatbridge import ir
+from formatbridge.dialect import DialectRules
 from formatbridge.formats.shared.turns import leading_instructions
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
-from formatbridge.report.reasons import MENTIONS_JSON
+from formatbridge.report.reasons import MENTIONS_JSON, REPLACES_JSON_MODE
 
 INSTRUCTION = "Respond with valid JSON only: no other text and no code fence."
 """The instruction in the system prompt that replaces a JSON mode, or that is added to one."""
 _WORD = "json"
+
+
+def has_any_object(rules: DialectRules | None) -> bool:
+    """Return whether a server has JSON mode, or a schema of any object in its place; otherwise an instruction replaces it."""
+    return rules is None or rules.accepts_any_object
 
 
 def lacks_json_word(messages: list[ir.Message], format: ir.OutputFormat | None) -> bool:
@@ -32,12 +38,13 @@ def with_json_instruction(messages: list[ir.Message], format: ir.OutputFormat | 
 
 def note_json_instruction(messages: list[JsonObject], pointer: str, losses: Ledger) -> None:
     """Note the added instruction in encoded messages, which are at ``pointer`` in the body. No other message mentions JSON."""
+    why = MENTIONS_JSON if has_any_object(losses.dialect) else REPLACES_JSON_MODE
     for index, message in enumerate(messages):
-        if _is_json_instruction(message):
-            losses.added(f"{pointer}/{index}", message, MENTIONS_JSON)
+        if is_json_instruction(message):
+            losses.added(f"{pointer}/{index}", message, why)
 
 
-def _is_json_instruction(message: JsonObject) -> bool:
+def is_json_instruction(message: JsonObject) -> bool:
     """Return whether an encoded message is the instruction."""
     content = message.get("content")
     return content == INSTRUCTION or (isinstance(content, list) and len(content) == 1 and content[0].get("text") == INSTRUCTION)

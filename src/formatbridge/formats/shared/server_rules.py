@@ -193,7 +193,8 @@ def _adapt_output_format(request: ir.Request, rules: DialectRules, losses: Ledge
     if rules.schema_excludes_stream and request.stream and format.type == "json_schema":
         losses.dropped(format, code=_COMBINATION, severity="impossible")  # the caller parses the answer
         return replace(request, output_format=None)
-    if format.type in rules.output_formats:
+    is_instruction = format.type == "json_object" and not rules.accepts_any_object  # which the encoder writes
+    if format.type in rules.output_formats or is_instruction:
         return request
     if not rules.output_formats:
         losses.dropped(format, code=_UNSUPPORTED, severity="impossible")

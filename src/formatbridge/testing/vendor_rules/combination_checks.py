@@ -169,4 +169,15 @@ def one_kind_of_domains(source: str) -> Rule:
     return Rule("domain_filter", about, source, check)
 
 
+def no_any_object(source: str) -> Rule:
+    """Return a rule for servers that reject an output format whose schema is any object."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        schema = ((body.get("response_format") or {}).get("json_schema") or {}).get("schema") or {}
+        is_refused = schema.get("type") == "object" and schema.keys() <= {"type", "title", "description", "additionalProperties"}
+        return openai_failure(400, "Unconstrained objects are not supported.", param="response_format") if is_refused else None
+
+    return Rule("any_object", "a schema of an output format that is any object", source, check)
+
+
 _MOST_DOMAINS = 20

@@ -343,6 +343,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     "perplexity": {
         _CHAT: (
             checks.response_formats("perplexityai, completion_create_params.py", "text", "json_schema"),
+            combinations.no_any_object("docs.perplexity.ai/guides/structured-outputs"),
             combinations.one_kind_of_domains("docs.perplexity.ai/docs/sonar/filters"),
             checks.complete_functions("perplexityai, completion_create_params.py", "description", "parameters"),
             Rule(
