@@ -62,6 +62,8 @@ class _Messages:
         thinking = [part for part in content if part.get("type") == "thinking"] if isinstance(content, list) else []
         if history == "none":
             return self._without_reasoning(message, thinking, index)
+        if history == "reasoning_details":
+            return _with_details(message, thinking)
         if history == "thinking_part":
             return self._with_thinking_part(message, thinking, index)
         reads_details = history == "reasoning" and self._rules.reasoning_control == "reasoning"  # OpenRouter
@@ -119,6 +121,20 @@ class _Messages:
                 if value not in (None, "") and not (isinstance(value, str) and value in text):
                     self._note(f"/messages/{index}/{pointer}", value, "rejected_by_server")
         return {key: value for key, value in message.items() if key not in rejected} if rejected else message
+
+
+def _with_details(message: JsonObject, thinking: list[JsonObject]) -> JsonObject:
+    """Return a message whose reasoning is in details, as MiniMax's server returns it. Details of the caller stay."""
+    text = _text_in(thinking) or _text_of(message, TEXT_FIELDS)
+    message = _without_thinking_parts(message, thinking)
+    if not text or message.get("reasoning_details"):
+        return message
+    others = {key: value for key, value in message.items() if key not in TEXT_FIELDS or value not in (text, None, "")}
+    return others | {"reasoning_details": [_DETAIL_OF_MINIMAX | {"text": text}]}
+
+
+_DETAIL_OF_MINIMAX = {"type": "reasoning.text", "id": "reasoning-text-1", "format": "MiniMax-response-v1", "index": 0}
+"""A detail of MiniMax's server without its text (platform.minimax.io/docs/guides/text-m2-function-call)."""
 
 
 def _with_documents(message: JsonObject, rules: DialectRules) -> JsonObject:

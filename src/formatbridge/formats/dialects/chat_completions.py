@@ -140,9 +140,7 @@ HOSTED: Mapping[str, DialectRules] = {
             "earendil-works/pi#1048": "accepts_developer_role",
             "api-docs.deepseek.com/guides/function_calling, Strict mode; vercel/ai#19387": "requires_uniform_strict",
             "deepseek-ai/DeepSeek-V3#1376": "forced_call_excludes_reasoning",
-            "gptme/gptme#467, BerriAI/litellm#8090; QuantumNous/new-api#999: prefix is only available when using beta api": (
-                "final_answer_field"
-            ),
+            "gptme/gptme#467, BerriAI/litellm#8090; QuantumNous/new-api#999": "final_answer_field",
             "api-docs.deepseek.com/guides/thinking_mode": "ignores_while_reasoning reasoning_control efforts replaced_efforts",
             "api-docs.deepseek.com/guides/thinking_mode, Tool Calls; anomalyco/opencode#24722": "reasoning_history",
             "api-docs.deepseek.com/guides/vision": "media accepts_refusals",
@@ -255,9 +253,11 @@ HOSTED: Mapping[str, DialectRules] = {
         server_tools=frozenset({"web_search"}),
         search_tool="web_search",
         reasoning_control="thinking_adaptive",
+        reasoning_history="reasoning_details",
         output_formats=frozenset(),
         sources=sources_of_fields({
             "platform.minimax.io/docs/guides/text-function-call, Function Call Definition Format": "accepts_legacy_functions",
+            "platform.minimax.io/docs/guides/text-m2-function-call, Important Note": "reasoning_history",
             WHY_NO_CACHE_MARKS: "cache_marks",
             "platform.minimax.io/docs/api-reference/text-openai-api, Important Note": "rejects ignores",
             "java.agentscope.io/v2/en/integration/model/minimax": "ignores.parallel_tool_calls ignores.seed accepts_strict",
@@ -474,9 +474,7 @@ HOSTED: Mapping[str, DialectRules] = {
         sources=sources_of_fields({
             "docs.qwencloud.com/api-reference/chat/openai-chat, messages": "accepts_legacy_functions",
             "alibabacloud.com/help/en/model-studio/context-cache": "cache_marks",
-            "mnfst/modelparams.dev#232, #235; help.aliyun.com/zh/dashscope/qwen-api-details, top_p; netease-youdao/QAnything#360": (
-                "ranges"
-            ),
+            "mnfst/modelparams.dev#232, #235; help.aliyun.com/zh/dashscope/qwen-api-details, top_p; netease-youdao/QAnything#360": "ranges",
             "docs.qwencloud.com/api-reference/chat/openai-chat, enable_search": "ignores search_tool",
             "docs.qwencloud.com/api-reference/chat/openai-chat": "reads",
             "mcowger/plexus#77": "accepts_developer_role",
