@@ -32,8 +32,8 @@ HidingField = Literal["include_reasoning", "reasoning_format"]
 ReasoningHistory = Literal["reasoning_content", "reasoning", "required", "reasoning_details", "thinking_part", "none"]
 """How an assistant message of chat_completions repeats its reasoning: in one of these fields, in a part of its content, or not at all.
 
-``required``: in ``reasoning_content``, which the server requires in every message with tool calls. ``reasoning_details``: in a list of
-objects, as MiniMax has it.
+``required``: in ``reasoning_content``, which the server requires in every message with tool calls. In Messages: a block of thinking that
+it requires there, unless reasoning is off. ``reasoning_details``: in a list of objects, as MiniMax has it.
 """
 CacheMarks = Literal["cache_control", "none"]
 """The field of a part with its cache mark; ``none``: the server rejects or ignores cache marks."""

@@ -20,6 +20,7 @@ _NAMED = {**_TOOLS, "tool_choice": {"type": "function", "function": {"name": "no
 _SKILLS = {"container": {"skills": [{"type": "anthropic", "skill_id": "pptx", "version": "latest"}]}}
 _MARK = {"type": "ephemeral"}
 _MARKED_PART = {"messages": [{"role": "user", "content": [{"type": "text", "text": "x", "cache_control": _MARK}]}]}
+_THOUGHT = {"type": "thinking", "thinking": "", "signature": ""}
 _EFFORT_OF_XAI = {"input": "hi", "reasoning": {"effort": "max"}}
 
 
@@ -29,6 +30,13 @@ def _answer(**fields: Any) -> dict[str, Any]:
 
 def _block(**block: Any) -> dict[str, Any]:
     return {"max_tokens": 9, "messages": [{"role": "user", "content": [block]}]}
+
+
+def _called(*blocks: dict[str, Any]) -> dict[str, Any]:
+    call = {"type": "tool_use", "id": "c1", "name": "now", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "c1", "content": "noon"}
+    answer = {"role": "assistant", "content": [*blocks, call]}
+    return {"max_tokens": 9, "messages": [_USER, answer, {"role": "user", "content": [result]}]}
 
 
 def _image(kind: str) -> dict[str, Any]:
@@ -137,6 +145,8 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("deepseek", "chat_completions", "most", {"stop": [str(number) for number in range(17)]}),
     ("deepseek", "messages", "block", _block(type="search_result", source="s", title="t", content=[{"type": "text", "text": "x"}])),
     ("deepseek", "messages", "block", _block(type="container_upload", file_id="file_1")),
+    ("deepseek", "messages", "thinking_required", _called()),
+    ("deepseek", "messages", "thinking_required", _called({"type": "text", "text": "x"}) | {"thinking": {"type": "adaptive"}}),
     ("llamacpp", "chat_completions", "logprobs_with_tools", {**_TOOLS, "logprobs": True, "stream": True}),
     ("llamacpp", "chat_completions", "prefill", _PREFILL),
     ("llamacpp", "chat_completions", "prefill", _PREFILL | {"chat_template_kwargs": {"enable_thinking": True}}),
@@ -230,6 +240,9 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
         for name in ("deepseek", "llamacpp", "ollama", "sglang", "vllm")
     ),
     ("deepseek", "messages", "block", _block(type="image", source={"type": "url", "url": "https://example.com/a.png"})),
+    ("deepseek", "messages", "thinking_required", _called(_THOUGHT)),
+    ("deepseek", "messages", "thinking_required", _called() | {"thinking": {"type": "disabled"}}),
+    ("deepseek", "messages", "thinking_required", {"max_tokens": 9, "messages": [_USER, _ANSWER, _USER]}),
     ("llamacpp", "chat_completions", "logprobs_with_tools", {**_TOOLS, "logprobs": True}),
     ("llamacpp", "chat_completions", "logprobs_with_tools", {**_TOOLS, "logprobs": False, "stream": True}),
     ("llamacpp", "chat_completions", "prefill", _PREFILL | {"chat_template_kwargs": {"enable_thinking": False}}),

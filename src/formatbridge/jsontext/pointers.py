@@ -32,10 +32,13 @@ def pointer_of(path: Path) -> str:
 
 
 def shift_index(pointer: str, list_field: str, first: int, count: int) -> str:
-    """Add ``count`` to the index of a pointer into a list at the top of a body, for items from index ``first`` on."""
-    steps = pointer.split("/")  # "/messages/0/content"
-    if len(steps) > 2 and steps[1] == list_field and int(steps[2]) >= first:
-        steps[2] = str(int(steps[2]) + count)
+    """Add ``count`` to the index of a pointer into a list of a body, for items from index ``first`` on.
+
+    ``list_field``: the steps to the list, with slashes: ``messages``, or ``messages/0/content``.
+    """
+    steps, place = pointer.split("/"), list_field.count("/") + 2  # "/messages/0/content"
+    if len(steps) > place and steps[1:place] == list_field.split("/") and int(steps[place]) >= first:
+        steps[place] = str(int(steps[place]) + count)
     return "/".join(steps)
 
 

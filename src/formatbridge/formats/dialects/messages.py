@@ -59,6 +59,7 @@ MESSAGES: Mapping[str, DialectRules] = {
         accepts_later_instructions=False,
         ignores=frozenset({"container", "mcp_servers", "service_tier", "top_k"}),
         forced_call_excludes_reasoning=True,
+        reasoning_history="required",
         accepts_unsigned_reasoning=True,
         media=IMAGES | {"image_file_id"},
         cache_marks="none",
@@ -92,6 +93,8 @@ MESSAGES: Mapping[str, DialectRules] = {
                 "deepseek-ai/awesome-deepseek-integration#639, deepseek-ai/DeepSeek-V3#1370": "accepts_later_instructions",
                 "deepseek-ai/awesome-deepseek-integration#598, deepseek-ai/DeepSeek-V3#1376": "forced_call_excludes_reasoning",
                 "api-docs.deepseek.com/api/create-message, tool_choice; maximhq/bifrost#5176": "tool_modes",
+                "api-docs.deepseek.com/guides/thinking_mode, Tool Calls; QwenLM/qwen-code#3788, "
+                "musistudio/claude-code-router#1639": "reasoning_history",
                 "NousResearch/hermes-agent#17510, can1357/oh-my-pi#908": "accepts_unsigned_reasoning",
                 "api-docs.deepseek.com/guides/anthropic_api, Simple Fields": "ignores ignores_nested output_formats",
                 "api-docs.deepseek.com/guides/anthropic_api, Message Fields": "cache_marks rejects_blocks server_tools",

@@ -1,9 +1,12 @@
-"""A request of this format in the words that one server reads: the type of thinking."""
+"""A request of this format in the words that one server reads: the type of thinking, and the thinking that it requires."""
 
 from __future__ import annotations
 
+from functools import partial
+
 from formatbridge.dialect import DialectRules
 from formatbridge.formats.format import ServerRequests
+from formatbridge.jsontext.pointers import shift_index
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
@@ -16,6 +19,29 @@ class _ServerRequests(ServerRequests):
         if rules.reasoning_control == "thinking_adaptive" and isinstance(thinking, dict) and thinking.get("type") == "enabled":
             return body | {"thinking": thinking | {"type": "adaptive"}}
         return body
+
+    def with_missing_messages(self, body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
+        is_off = (body.get("thinking") or {}).get("type") == "disabled"
+        return body if rules.reasoning_history != "required" or is_off else _with_missing_thinking(body, rules, losses)
+
+
+def _with_missing_thinking(body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
+    """Return a request with thinking in each message with tool calls. Other formats have calls without their reasoning.
+
+    A last message with calls lacks their results, so that no block makes the request valid.
+    """
+    messages, why = [*body["messages"]], f"{rules.server} requires it in messages with tool calls"
+    for index, message in enumerate(messages[:-1]):
+        content, field = message.get("content"), f"messages/{index}/content"
+        kinds = {block.get("type") for block in content} if isinstance(content, list) else set()
+        if message["role"] == "assistant" and "tool_use" in kinds and "thinking" not in kinds:
+            losses.translate_additions(partial(shift_index, list_field=field, first=0, count=1))
+            messages[index] = message | {"content": [losses.added(f"/{field}/0", dict(_NO_THINKING), why), *content]}
+    return body if messages == body["messages"] else body | {"messages": messages}
+
+
+_NO_THINKING = {"type": "thinking", "thinking": " ", "signature": ""}
+"""A block in place of thinking that the request does not have."""
 
 
 SERVER_REQUESTS = _ServerRequests()

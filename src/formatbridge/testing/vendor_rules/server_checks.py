@@ -298,6 +298,27 @@ def reasoning_required(source: str, message: str) -> Rule:
     return Rule("reasoning_required", "a message with tool calls and without `reasoning_content`", source, check)
 
 
+def thinking_required(source: str, message: str) -> Rule:
+    """Return a rule for servers of Messages that require thinking in messages with tool calls, unless thinking is off.
+
+    A last message is not checked: its calls have no results, so that no block would make the request valid.
+    """
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        kinds: dict[int, set[str]] = {}
+        for index, block in _parts(body):
+            kinds.setdefault(index, set()).add(block.get("type", ""))
+        is_off = (body.get("thinking") or {}).get("type") == "disabled"
+        lacks_thinking = any(
+            "tool_use" in each and "thinking" not in each and index < len(body["messages"]) - 1 for index, each in kinds.items()
+        )
+        return openai_failure(400, message) if lacks_thinking and not is_off else None
+
+    return Rule(
+        "thinking_required", "a message with `tool_use` and without `thinking`, unless `thinking` is disabled", source, check
+    )
+
+
 def signatures_of_server(source: str) -> Rule:
     """Return a rule for servers of Messages that accept thinking with an empty signature, and no signature of another server."""
 

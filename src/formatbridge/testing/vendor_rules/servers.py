@@ -110,6 +110,10 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
         ),
         "messages": (
             checks.signatures_of_server("NousResearch/hermes-agent#17510, can1357/oh-my-pi#908"),
+            checks.thinking_required(
+                "decolua/9router#2397, esengine/DeepSeek-Reasonix#8927",
+                "The `content[].thinking` in the thinking mode must be passed back to the API.",
+            ),
             checks.no_system_turns("deepseek-ai/DeepSeek-V3#1370", "unknown variant `system`, expected `user` or `assistant`"),
             checks.reasoning_off(
                 "deepseek-ai/awesome-deepseek-integration#598",
