@@ -101,7 +101,7 @@ DIFFERENCES: dict[str, dict[str, str]] = {
         "messages, responses: a token of a call or a text is a separate reasoning item": "encode_carried_token encode_reasoning_item",
         "generate_content: reasoning is the same in requests and responses": "encode_answer_reasoning",
         "chat_completions: proxies send thinking blocks in a separate field": "decode_thinking_blocks decode_thinking_block",
-        "messages: an effort is a field apart from the budget": "encode_effort",
+        "messages: an effort is a field apart from the budget, which some servers do not read": "encode_effort has_budgets",
     },
     "response": {
         "responses: the status of an answer and of its items depend on one another": (

@@ -184,6 +184,11 @@ def encode_effort(node: ir.ReasoningConfig | ir.Message, losses: Ledger) -> str 
     return accepted
 
 
+def has_budgets(losses: Ledger) -> bool:
+    """Return whether a request has a budget for the server that receives it, instead of an effort or a type of thinking only."""
+    return losses.dialect is None or not (_ignores_budgets(losses) or losses.dialect.reasoning_control == "thinking_adaptive")
+
+
 def _ignores_budgets(losses: Ledger) -> bool:
     return losses.dialect is not None and "thinking/budget_tokens" in losses.dialect.ignores_nested
 

@@ -13,7 +13,7 @@ from formatbridge.formats.messages.content import SYSTEM_BLOCK_KINDS, decode_con
 from formatbridge.formats.messages.conversation import TurnEncoder, decode_message, encode_instruction
 from formatbridge.formats.messages.holds import drop_unheld
 from formatbridge.formats.messages.hosted_tools import decode_server
-from formatbridge.formats.messages.reasoning import SMALLEST_BUDGET, decode_reasoning_config, encode_reasoning_config
+from formatbridge.formats.messages.reasoning import SMALLEST_BUDGET, decode_reasoning_config, encode_reasoning_config, has_budgets
 from formatbridge.formats.messages.schema import decode_format, encode_format, encode_json_mode
 from formatbridge.formats.messages.settings import SETTINGS, decode_nested_settings, encode_limit, encode_settings
 from formatbridge.formats.messages.tools import decode_tool, decode_tool_choice, encode_tool_choice, encode_tools, server_tools_of
@@ -80,7 +80,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     has_tools = bool(request.tools or request.tool_choice or "parallel_tool_calls" in settings)
     tools, is_forced = _encode_tools(request, conversation, losses) if has_tools else ({}, False)
     # "Thinking may not be enabled when tool_choice forces tool use" (mastra-ai/mastra#7507). The forced call stays: it decides the answer.
-    budget, excluded_by = _budget_of(reasoning, conversation["messages"], is_forced=is_forced)
+    budget, excluded_by = _budget_of(reasoning, conversation["messages"], losses, is_forced=is_forced)
     limit = encode_limit(request, _reserved_tokens(budget), losses, options)
     body: JsonObject = {"model": model, "max_tokens": limit, **conversation, **tools}
     if reasoning or request.output_format:
@@ -96,7 +96,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
 
 
 def _budget_of(
-    reasoning: ir.ReasoningConfig | None, messages: list[JsonObject], *, is_forced: bool
+    reasoning: ir.ReasoningConfig | None, messages: list[JsonObject], losses: Ledger, *, is_forced: bool
 ) -> tuple[int | None, str | None]:
     """Return the budget for reasoning, and the code of what the server rejects with reasoning: a forced call, or these messages."""
     if is_forced:
@@ -104,7 +104,8 @@ def _budget_of(
     if reasoning is None or reasoning.budget is None or is_reasoning_off(reasoning):
         return None, None
     # With a budget, the last turn with calls "must start with a thinking block" (anomalyco/opencode#3077). Other formats have none to give.
-    return (None, "lacks_reasoning") if _lacks_thinking(messages) else (reasoning.budget, None)
+    lacks_thinking = has_budgets(losses) and _lacks_thinking(messages)
+    return (None, "lacks_reasoning") if lacks_thinking else (reasoning.budget, None)
 
 
 def _reserved_tokens(budget: int | None) -> int:
