@@ -108,6 +108,7 @@ MESSAGES: Mapping[str, DialectRules] = {
         accepts_later_instructions=False,
         ignores=frozenset({"top_k", "stop_sequences", "service_tier", "mcp_servers", "context_management", "container"}),
         reasoning_control="thinking_adaptive",
+        accepts_unsigned_reasoning=True,
         server_tools=frozenset(),
         media=IMAGES,
         ranges={"temperature": (0.01, 1), "top_p": (0.01, 1)},
@@ -116,6 +117,7 @@ MESSAGES: Mapping[str, DialectRules] = {
             {
                 "codexu/note-gen#918": "accepts_later_instructions",
                 "earendil-works/pi#6658, HenriGrimm/Minnow#364, chaitin/MonkeyCode#1175": "reasoning_control",
+                "NousResearch/hermes-agent#75779, NousResearch/hermes-agent#75748": "accepts_unsigned_reasoning",
                 "ding113/claude-code-hub#1262, MiniMax-AI/MiniMax-M3#23": "server_tools",
                 "decolua/9router#817": "output_formats",
                 "platform.minimax.io/docs/api-reference/text-anthropic-api, Supported Parameters": "ignores",

@@ -458,6 +458,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             ),
         ),
         "messages": (
+            checks.signatures_of_server("NousResearch/hermes-agent#75779"),
             checks.no_system_turns("codexu/note-gen#918", "invalid message role: system (2013)"),
             checks.functions_of_caller(
                 "ding113/claude-code-hub#1262, MiniMax-AI/MiniMax-M3#23",
@@ -585,7 +586,7 @@ RULES_NOT_ENFORCED: Mapping[tuple[str | None, fb.FormatName], frozenset[str]] = 
     ("fireworks", "chat_completions"): frozenset({"metadata_not_stored"}),
     ("huggingface", "chat_completions"): frozenset({"empty_list"}),
     ("llamacpp", "chat_completions"): frozenset({"stop_count"}),
-    ("minimax", "messages"): frozenset({"thinking_excludes"}),
+    ("minimax", "messages"): frozenset({"thinking_excludes", "unknown_signature"}),
     ("mistral", "chat_completions"): frozenset({"metadata_not_stored", "empty_list"}),
     ("moonshot", "messages"): frozenset({"unknown_signature"}),
     ("ollama", "chat_completions"): frozenset({"stop_count"}),
