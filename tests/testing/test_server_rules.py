@@ -54,6 +54,10 @@ def _input_file() -> dict[str, Any]:
     return {"input": [{"role": "user", "content": [part]}]}
 
 
+def _answer_parts(*parts: dict[str, Any]) -> dict[str, Any]:
+    return {"input": [{"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [*parts]}]}
+
+
 def _tool(type: str, **fields: Any) -> dict[str, Any]:
     return {"max_tokens": 9, "tools": [{"type": type, "name": type.rpartition("_")[0], **fields}]}
 
@@ -187,6 +191,7 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("vllm", "responses", "null", {"input": [_USER, _ANSWER | {"id": None}]}),
     ("vllm", "responses", "null", {"input": "hi", "tools": None}),
     ("vllm", "responses", "part_type", _input_file()),
+    ("vllm", "responses", "refusal", _answer_parts({"type": "refusal", "refusal": "No."})),
     ("xai", "chat_completions", "effort", {"reasoning_effort": "max"}),
     ("xai", "chat_completions", "live_search", {"search_parameters": {"mode": "auto"}}),
     ("openai", "chat_completions", "tool_type", {"tools": [{"type": "web_search"}]}),
@@ -283,6 +288,7 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("vllm", "responses", "include", {"input": "hi", "include": ["message.output_text.logprobs"]}),
     ("vllm", "responses", "null", {"input": [_USER | {"id": None}, _ANSWER], "temperature": None}),
     ("vllm", "responses", "part_type", _input_image("png")),
+    ("vllm", "responses", "refusal", _answer_parts({"type": "output_text", "text": "No.", "annotations": []})),
     ("xai", "chat_completions", "effort", {"reasoning_effort": "xhigh"}),
     ("xai", "responses", "tool_choice", {"tool_choice": {"type": "function", "name": "f"}}),
     ("xai", "responses", "tool_choice", {"tool_choice": "required"}),

@@ -100,6 +100,7 @@ RESPONSES: Mapping[str, DialectRules] = {
         media=IMAGES | {"audio_data"},
         accepts_unsigned_reasoning=True,
         reads_encrypted_reasoning=False,
+        accepts_refusals=False,
         accepts_nulls=False,
         cache_marks="none",
         sources=sources_of_fields(
@@ -111,6 +112,9 @@ RESPONSES: Mapping[str, DialectRules] = {
                 "vllm-project/vllm#47831: text.format json_object is accepted, but not applied": "output_formats",
                 "vllm-project/vllm#42475": "accepts_later_configuration rejects_items has_tool_search server_tools",
                 "github.com/vllm-project/vllm vllm/entrypoints/openai/responses/utils.py": "has_custom_tools reads_encrypted_reasoning",
+                "github.com/vllm-project/vllm vllm/entrypoints/openai/responses/utils.py, _construct_message_from_response_item": (
+                    "accepts_refusals"
+                ),
                 "vllm-project/vllm#46737, #49493": "has_namespaces",
                 "vllm-project/vllm#54224; vllm/entrypoints/openai/responses/protocol.py, service_tier, tool_choice, tools": "accepts_nulls",
                 "vllm-project/vllm#46562; github.com/vllm-project/vllm vllm/entrypoints/chat_utils.py, MM_PARSER_MAP": "media",

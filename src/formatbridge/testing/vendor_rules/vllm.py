@@ -22,6 +22,14 @@ def _check_files(body: JsonObject, _facts: Facts) -> Failure | None:
     return openai_failure(400, "Unknown part type: input_file", param="type") if is_refused else None
 
 
+def _check_refusals(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject a message of the model whose first part is a refusal, which has no text."""
+    items = body["input"] if isinstance(body.get("input"), list) else []
+    contents = [item.get("content") for item in items if item.get("role") == "assistant"]
+    is_refused = any(isinstance(content, list) and content and content[0].get("type") == "refusal" for content in contents)
+    return openai_failure(500, "'ResponseOutputRefusal' object has no attribute 'text'") if is_refused else None
+
+
 def _check_includes(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject the first value of ``include`` that the server does not have."""
     unknown = next((value for value in body.get("include") or () if value not in _INCLUDES), None)
@@ -57,6 +65,7 @@ RESPONSES = (
         _check_nulls,
     ),
     Rule("part_type", "a file", "vllm-project/vllm#46562", _check_files),
+    Rule("refusal", "a message of the model that begins with a refusal", _UTILS, _check_refusals),
     Rule("encrypted_content", "a reasoning item with `encrypted_content`", _UTILS, _check_encrypted_content),
     item_checks.tool_types(
         "vllm-project/vllm#42475, #49493",
