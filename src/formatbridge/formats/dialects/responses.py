@@ -100,6 +100,7 @@ RESPONSES: Mapping[str, DialectRules] = {
         media=IMAGES | {"audio_data"},
         accepts_unsigned_reasoning=True,
         reads_encrypted_reasoning=False,
+        summary_is_reasoning=False,
         accepts_refusals=False,
         accepts_nulls=False,
         cache_marks="none",
@@ -114,6 +115,9 @@ RESPONSES: Mapping[str, DialectRules] = {
                 "github.com/vllm-project/vllm vllm/entrypoints/openai/responses/utils.py": "has_custom_tools reads_encrypted_reasoning",
                 "github.com/vllm-project/vllm vllm/entrypoints/openai/responses/utils.py, _construct_message_from_response_item": (
                     "accepts_refusals"
+                ),
+                "github.com/vllm-project/vllm vllm/entrypoints/openai/responses/harmony.py, response_input_to_harmony": (
+                    "summary_is_reasoning"
                 ),
                 "vllm-project/vllm#46737, #49493": "has_namespaces",
                 "vllm-project/vllm#54224; vllm/entrypoints/openai/responses/protocol.py, service_tier, tool_choice, tools": "accepts_nulls",

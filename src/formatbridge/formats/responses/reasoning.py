@@ -20,6 +20,8 @@ from formatbridge.report.ledger import Ledger
 _ITEM = frozenset({"type", "id", "summary", "content", "encrypted_content"})
 _PART = frozenset({"type", "text"})
 _CONFIG = frozenset({"effort", "summary", "generate_summary"})
+PARAGRAPH = "\n\n"
+"""What is between two parts of a summary or of a text: each is a paragraph (fixture reasoning_summary)."""
 
 
 def decode_reasoning(raw: JsonObject, src: str) -> ir.Reasoning:
@@ -139,8 +141,7 @@ def _join(parts: list[JsonObject]) -> str:
     if len(parts) == 1:
         text = parts[0].get("text")
         return text if isinstance(text, str) else ""
-    # Each part is a paragraph of its summary (fixture reasoning_summary).
-    return "\n\n".join(part["text"] for part in parts if isinstance(part.get("text"), str))
+    return PARAGRAPH.join(part["text"] for part in parts if isinstance(part.get("text"), str))
 
 
 def _unread_fields(parts: list[JsonObject], field: str) -> JsonObject | None:

@@ -8,6 +8,7 @@ from itertools import takewhile
 from formatbridge import ir
 from formatbridge.dialect import DialectRules
 from formatbridge.formats.format import ServerRequests
+from formatbridge.formats.responses.reasoning import PARAGRAPH
 from formatbridge.jsontext.pointers import shift_index
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -82,6 +83,18 @@ def _with_moved_instructions(body: JsonObject, losses: Ledger) -> JsonObject:
     return others | {"input": [*results, message, *items[len(results) :]]}
 
 
+def _with_text_of_reasoning(item: JsonObject) -> JsonObject:
+    """Return a reasoning item with its summary as its text, unless it has one. Each part of the summary is a paragraph."""
+    if item.get("type") != "reasoning" or item.get("content") or not item.get("summary"):
+        return item
+    summary = [part for part in item["summary"] if isinstance(part.get("text"), str)]
+    text: JsonObject = {}
+    for part in summary:
+        text = part | text
+    text = text | {"type": "reasoning_text", "text": PARAGRAPH.join(part["text"] for part in summary)}
+    return item | {"summary": [], "content": [text]} if summary else item
+
+
 class _ServerRequests(ServerRequests):
     def without_unread_values(self, body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
         del request
@@ -96,7 +109,11 @@ class _ServerRequests(ServerRequests):
         return body
 
     def with_missing_messages(self, body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
-        return _with_moved_instructions(body, losses) if rules.continuation_excludes_instructions else body
+        if rules.continuation_excludes_instructions:
+            body = _with_moved_instructions(body, losses)
+        if not rules.summary_is_reasoning and isinstance(body.get("input"), list):
+            body = body | {"input": [_with_text_of_reasoning(item) for item in body["input"]]}
+        return body
 
 
 SERVER_REQUESTS = _ServerRequests()
