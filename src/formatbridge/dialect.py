@@ -267,6 +267,8 @@ class DialectRules:
     """Whether the server reads the encrypted content of reasoning; otherwise only its text is sent."""
     encrypted_reasoning_is_text: bool = False
     """Whether the server reads the encrypted content of reasoning as its text, and no other field. It gets the text there."""
+    reads_first_part: bool = False
+    """Whether the server reads the first text of a message of the model only, and of reasoning. It gets all texts joined in one."""
     summary_is_reasoning: bool = True
     """Whether each model of the server reads a summary as reasoning; otherwise a summary without a text becomes the text."""
     accepts_labels: bool = False

@@ -42,7 +42,7 @@ DIFFERENCES: dict[str, dict[str, str]] = {
             " separates_texts TextSeparators"
         ),
         "messages: a citation belongs to a text block and may have no offsets": "set_citation_spans can_cite",
-        "responses: offsets count from the start of a text, also if texts are joined": "shift_citations",
+        "responses: offsets count from the start of a text, also if texts are joined": "shift_citations shift_annotations",
         "messages: a stream sends single citations, and search results are cited with their text": (
             " decode_citation encode_citation encode_citations encode_cited_text"
         ),

@@ -100,6 +100,7 @@ RESPONSES: Mapping[str, DialectRules] = {
         media=IMAGES | {"audio_data"},
         accepts_unsigned_reasoning=True,
         reads_encrypted_reasoning=False,
+        reads_first_part=True,
         summary_is_reasoning=False,
         accepts_refusals=False,
         accepts_nulls=False,
@@ -114,7 +115,7 @@ RESPONSES: Mapping[str, DialectRules] = {
                 "vllm-project/vllm#42475": "accepts_later_configuration rejects_items has_tool_search server_tools",
                 "github.com/vllm-project/vllm vllm/entrypoints/openai/responses/utils.py": "has_custom_tools reads_encrypted_reasoning",
                 "github.com/vllm-project/vllm vllm/entrypoints/openai/responses/utils.py, _construct_message_from_response_item": (
-                    "accepts_refusals"
+                    "reads_first_part accepts_refusals"
                 ),
                 "github.com/vllm-project/vllm vllm/entrypoints/openai/responses/harmony.py, response_input_to_harmony": (
                     "summary_is_reasoning"

@@ -1,6 +1,6 @@
 """Citations of Responses: annotations of an output text, with offsets from its start.
 
-``shift_citations`` is here alone, because only here offsets count from the start of a content part.
+``shift_citations`` and ``shift_annotations`` are here alone, because only here offsets count from the start of a content part.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from formatbridge.report.ledger import Ledger
 _URL = frozenset({"type", "url", "title", "start_index", "end_index"})
 _FILE = frozenset({"type", "file_id", "filename", "index"})
 _CONTAINER_FILE = frozenset({"type", "file_id", "filename", "start_index", "end_index"})
+_OFFSETS = frozenset({"start_index", "end_index", "index"})
+"""The fields of annotations that count from the start of the text (official SDK, ``ResponseOutputText``)."""
 
 
 def decode_citations(raw: list[JsonObject] | None, src: str) -> tuple[list[ir.Citation] | None, JsonObject | None]:
@@ -50,6 +52,18 @@ def shift_citations(citations: list[ir.Citation], by: int) -> None:
             citation.start += by
         if citation.end is not None:
             citation.end += by
+
+
+def shift_annotations(annotations: list[JsonObject], by: int) -> list[JsonObject]:
+    """Return annotations of a request whose offsets are greater by ``by``, as their text follows others in one part."""
+    return [_shifted(annotation, by) for annotation in annotations]
+
+
+def _shifted(annotation: JsonObject, by: int) -> JsonObject:
+    # ``index`` of a file is its place in a list of files (official SDK, ``AnnotationFilePath``).
+    offsets = _OFFSETS if annotation.get("type") != "file_path" else frozenset()
+    moved = {key: value + by for key, value in annotation.items() if key in offsets and isinstance(value, int)}
+    return annotation | moved
 
 
 def encode_citations(citations: list[ir.Citation], start: int, length: int, losses: Ledger) -> list[JsonObject]:

@@ -8,7 +8,9 @@ from itertools import takewhile
 from formatbridge import ir
 from formatbridge.dialect import DialectRules
 from formatbridge.formats.format import ServerRequests
+from formatbridge.formats.responses.citations import shift_annotations
 from formatbridge.formats.responses.reasoning import PARAGRAPH
+from formatbridge.formats.shared.parts import is_same_list
 from formatbridge.jsontext.pointers import shift_index
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -83,16 +85,44 @@ def _with_moved_instructions(body: JsonObject, losses: Ledger) -> JsonObject:
     return others | {"input": [*results, message, *items[len(results) :]]}
 
 
-def _with_text_of_reasoning(item: JsonObject) -> JsonObject:
-    """Return a reasoning item with its summary as its text, unless it has one. Each part of the summary is a paragraph."""
-    if item.get("type") != "reasoning" or item.get("content") or not item.get("summary"):
+def _with_single_texts(items: list[JsonObject], rules: DialectRules) -> list[JsonObject]:
+    """Return the items of an input with all texts of an item of the model where the server reads them. No text is lost."""
+    adapted = [_with_single_text(item, rules) for item in items]
+    return items if is_same_list(adapted, items) else adapted
+
+
+def _with_single_text(item: JsonObject, rules: DialectRules) -> JsonObject:
+    content, summary = item.get("content"), item.get("summary")
+    if item.get("type") == "reasoning":
+        texts, summaries = _texts_of(content), _texts_of(summary)
+        if summaries and not texts and not rules.summary_is_reasoning:
+            return item | {"summary": [], "content": [_joined(summaries, PARAGRAPH) | {"type": "reasoning_text"}]}
+        return item | {"content": [_joined(texts, PARAGRAPH)]} if rules.reads_first_part and len(texts) > 1 else item
+    if item.get("role") != "assistant" or not rules.reads_first_part:
         return item
-    summary = [part for part in item["summary"] if isinstance(part.get("text"), str)]
-    text: JsonObject = {}
-    for part in summary:
-        text = part | text
-    text = text | {"type": "reasoning_text", "text": PARAGRAPH.join(part["text"] for part in summary)}
-    return item | {"summary": [], "content": [text]} if summary else item
+    texts = _texts_of(content)
+    if len(texts) < 2 or not isinstance(content, list):
+        return item
+    # The official SDK joins the texts of an answer without a character between them (``Response.output_text``).
+    return item | {"content": [_joined(texts, ""), *(part for part in content if part not in texts)]}
+
+
+def _texts_of(parts: object) -> list[JsonObject]:
+    """Return the parts of a list that have a text."""
+    return [part for part in parts if isinstance(part.get("text"), str)] if isinstance(parts, list) else []
+
+
+def _joined(parts: list[JsonObject], separator: str) -> JsonObject:
+    """Return several texts as one part. The offsets of its annotations count from its start."""
+    joined: JsonObject = {}
+    annotations, logprobs, length = list[JsonObject](), list[JsonObject](), 0
+    for part in parts:
+        annotations += shift_annotations(part.get("annotations") or [], length)
+        logprobs += part.get("logprobs") or []
+        length += len(part["text"]) + len(separator)
+        joined = part | joined
+    lists = {"annotations": annotations, "logprobs": logprobs}
+    return joined | {"text": separator.join(part["text"] for part in parts)} | {key: lists[key] for key in lists if key in joined}
 
 
 class _ServerRequests(ServerRequests):
@@ -111,8 +141,8 @@ class _ServerRequests(ServerRequests):
     def with_missing_messages(self, body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
         if rules.continuation_excludes_instructions:
             body = _with_moved_instructions(body, losses)
-        if not rules.summary_is_reasoning and isinstance(body.get("input"), list):
-            body = body | {"input": [_with_text_of_reasoning(item) for item in body["input"]]}
+        if isinstance(body.get("input"), list) and (rules.reads_first_part or not rules.summary_is_reasoning):
+            body = body | {"input": _with_single_texts(body["input"], rules)}
         return body
 
 
