@@ -21,6 +21,7 @@ _SKILLS = {"container": {"skills": [{"type": "anthropic", "skill_id": "pptx", "v
 _MARK = {"type": "ephemeral"}
 _MARKED_PART = {"messages": [{"role": "user", "content": [{"type": "text", "text": "x", "cache_control": _MARK}]}]}
 _THOUGHT = {"type": "thinking", "thinking": "", "signature": ""}
+_SEARCH_CALL = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "x"}}
 _EFFORT_OF_XAI = {"input": "hi", "reasoning": {"effort": "max"}}
 
 
@@ -188,6 +189,11 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("vertex", "messages", "tool_type", _tool("web_search_20260318")),
     ("vllm", "chat_completions", "generation_prompt", _PREFILL | {"continue_final_message": True}),
     ("vllm", "responses", "include", {"input": "hi", "include": ["web_search_call.action.sources"]}),
+    *(
+        (name, "responses", "item_type", {"input": [_USER, item]})
+        for name in ("ollama", "vllm")
+        for item in ({"type": "item_reference", "id": "msg_1"}, {"id": "msg_1"}, _SEARCH_CALL)
+    ),
     ("vllm", "responses", "null", {"input": [_USER, _ANSWER | {"id": None}]}),
     ("vllm", "responses", "null", {"input": "hi", "tools": None}),
     ("vllm", "responses", "part_type", _input_file()),
@@ -286,6 +292,10 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("vertex", "messages", "tool_type", _tool("web_search_20250305")),
     ("vllm", "chat_completions", "generation_prompt", _PREFILL | {"continue_final_message": True, "add_generation_prompt": False}),
     ("vllm", "responses", "include", {"input": "hi", "include": ["message.output_text.logprobs"]}),
+    *(
+        (name, "responses", "item_type", {"input": [_USER, {"type": "reasoning", "id": "rs_1", "summary": []}]})
+        for name in ("ollama", "vllm")
+    ),
     ("vllm", "responses", "null", {"input": [_USER | {"id": None}, _ANSWER], "temperature": None}),
     ("vllm", "responses", "part_type", _input_image("png")),
     ("vllm", "responses", "refusal", _answer_parts({"type": "output_text", "text": "No.", "annotations": []})),

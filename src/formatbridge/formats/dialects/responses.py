@@ -18,6 +18,8 @@ _ITEMS_OF_OPENAI = frozenset({
     "additional_tools", "configuration_update", "custom_tool_call", "custom_tool_call_output", "tool_search_call", "tool_search_output",
 })  # fmt: skip
 """Types of items of custom tools, of tool searches and of changes of the configuration."""
+_COMMON_ITEMS = frozenset({"message", "function_call", "function_call_output", "reasoning"})
+"""The types of items that servers of open models read."""
 _IGNORED_BY_OLLAMA = frozenset({
     "background", "conversation", "include", "max_tool_calls", "metadata", "moderation", "parallel_tool_calls", "prompt",
     "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "safety_identifier", "service_tier", "store", "tool_choice",
@@ -39,7 +41,7 @@ RESPONSES: Mapping[str, DialectRules] = {
         accepts_empty_arguments=False,
         accepts_developer_role=False,
         accepts_later_configuration=False,
-        item_types=frozenset({"message", "function_call", "function_call_output", "reasoning"}),
+        item_types=_COMMON_ITEMS,
         has_custom_tools=False,
         has_namespaces=False,
         has_tool_search=False,
@@ -87,7 +89,7 @@ RESPONSES: Mapping[str, DialectRules] = {
     ),
     "vllm": DialectRules(
         server="vLLM",
-        rejects_items=_ITEMS_OF_OPENAI,
+        item_types=_COMMON_ITEMS,
         ignores=frozenset({"prompt_cache_key", "safety_identifier"}),
         reads=frozenset({"frequency_penalty", "logit_bias", "presence_penalty", "seed", "stop", "top_k"}),
         accepts_later_configuration=False,
@@ -102,6 +104,7 @@ RESPONSES: Mapping[str, DialectRules] = {
         reads_encrypted_reasoning=False,
         reads_first_part=True,
         summary_is_reasoning=False,
+        accepts_generated_images=False,
         accepts_refusals=False,
         accepts_nulls=False,
         cache_marks="none",
@@ -112,7 +115,7 @@ RESPONSES: Mapping[str, DialectRules] = {
                 ),
                 "vllm-project/vllm#38613": "reads.frequency_penalty reads.presence_penalty",
                 "vllm-project/vllm#47831: text.format json_object is accepted, but not applied": "output_formats",
-                "vllm-project/vllm#42475": "accepts_later_configuration rejects_items has_tool_search server_tools",
+                "vllm-project/vllm#42475": "accepts_later_configuration has_tool_search server_tools",
                 "github.com/vllm-project/vllm vllm/entrypoints/openai/responses/utils.py": "has_custom_tools reads_encrypted_reasoning",
                 "github.com/vllm-project/vllm vllm/entrypoints/openai/responses/utils.py, _construct_message_from_response_item": (
                     "reads_first_part accepts_refusals"
@@ -120,6 +123,7 @@ RESPONSES: Mapping[str, DialectRules] = {
                 "github.com/vllm-project/vllm vllm/entrypoints/openai/responses/harmony.py, response_input_to_harmony": (
                     "summary_is_reasoning"
                 ),
+                "vllm-project/vllm#55974, #55701": "item_types accepts_generated_images",
                 "vllm-project/vllm#46737, #49493": "has_namespaces",
                 "vllm-project/vllm#54224; vllm/entrypoints/openai/responses/protocol.py, service_tier, tool_choice, tools": "accepts_nulls",
                 "vllm-project/vllm#46562; github.com/vllm-project/vllm vllm/entrypoints/chat_utils.py, MM_PARSER_MAP": "media",

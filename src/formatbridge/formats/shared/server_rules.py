@@ -341,7 +341,7 @@ def _adapt_kind(part: ir.Part, rules: DialectRules, losses: Ledger) -> ir.Part |
                 return ir.Text(part.text, part.src, id=part.id, extra=part.extra)
             return part
         case ir.Hosted():
-            is_read = rules.server_tools is None or part.family in rules.server_tools
+            is_read = _reads_hosted(part, rules)
         case ir.Opaque():
             return _adapt_opaque(part, rules, losses)
         case ir.Media():
@@ -351,6 +351,12 @@ def _adapt_kind(part: ir.Part, rules: DialectRules, losses: Ledger) -> ir.Part |
     if not is_read:
         losses.dropped(part, code=_UNSUPPORTED, severity="lossy")
     return part if is_read else None
+
+
+def _reads_hosted(part: ir.Hosted, rules: DialectRules) -> bool:
+    """Return whether the server reads a call of a server tool, or its result. One may run tools whose calls no input may have."""
+    is_item = rules.item_types is None or (isinstance(part.raw, dict) and rules.accepts_item(str(part.raw.get("type"))))
+    return is_item and (rules.server_tools is None or part.family in rules.server_tools)
 
 
 def _reads_reasoning(part: ir.Reasoning, rules: DialectRules) -> bool:

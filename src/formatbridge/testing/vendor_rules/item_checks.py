@@ -14,12 +14,17 @@ def _items(body: JsonObject) -> list[JsonObject]:
     return body["input"] if isinstance(body.get("input"), list) else []
 
 
-def check_ollama_items(body: JsonObject, _facts: Facts) -> Failure | None:
-    """Reject the first item that Ollama does not read."""
-    for item in _items(body):
-        if item.get("type", "message") not in ("message", "function_call", "function_call_output", "reasoning"):
-            return openai_failure(400, f"unknown input item type: {item.get('type')}", param="input")
-    return None
+def common_items(source: str, message: str) -> Rule:
+    """Return a rule for servers that read messages, function calls, their results and reasoning only."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        for item in _items(body):
+            kind = item.get("type") or ("message" if "role" in item else "item_reference")
+            if kind not in ("message", "function_call", "function_call_output", "reasoning"):
+                return openai_failure(400, f"{message}: {kind}", param="input")
+        return None
+
+    return Rule("item_type", "an item that is no message, function call, result or reasoning", source, check)
 
 
 def check_ollama_parts(body: JsonObject, _facts: Facts) -> Failure | None:

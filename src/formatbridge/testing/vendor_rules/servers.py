@@ -527,12 +527,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.known_efforts("ollama/ollama, openai/openai.go", "none", "low", "medium", "high", "max"),
         ),
         "responses": (
-            Rule(
-                "item_type",
-                "an item that is no message, function call, result or reasoning",
-                _OLLAMA_RESPONSES,
-                item_checks.check_ollama_items,
-            ),
+            item_checks.common_items(_OLLAMA_RESPONSES, "unknown input item type"),
             Rule(
                 "part_type",
                 "a file, a refusal, or an image whose URL is not a `data:` URL",

@@ -56,7 +56,7 @@ def _check_encrypted_content(body: JsonObject, _facts: Facts) -> Failure | None:
 
 
 RESPONSES = (
-    item_checks.no_items_of_openai(_UTILS, 400, "Input should be a valid dictionary or object"),
+    item_checks.common_items("vllm-project/vllm#55974, #55701", "Unsupported input item type"),
     Rule("include", f"a value of `include` other than {', '.join(sorted(_INCLUDES))}", _PROTOCOL, _check_includes),
     Rule(
         "null",
