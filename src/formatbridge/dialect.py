@@ -267,6 +267,8 @@ class DialectRules:
     """Whether the server reads the encrypted content of reasoning; otherwise only its text is sent."""
     encrypted_reasoning_is_text: bool = False
     """Whether the server reads the encrypted content of reasoning as its text, and no other field. It gets the text there."""
+    reads_last_reasoning: bool = False
+    """Whether the server reads the last reasoning item of a message of the model only. It gets all of them joined in one."""
     reads_first_part: bool = False
     """Whether the server reads the first text of a message of the model only, and of reasoning. It gets all texts joined in one."""
     summary_is_reasoning: bool = True

@@ -52,6 +52,7 @@ RESPONSES: Mapping[str, DialectRules] = {
         image_types=STILL_IMAGES,
         reads_image_detail=False,
         encrypted_reasoning_is_text=True,
+        reads_last_reasoning=True,
         accepts_generated_images=False,
         accepts_refusals=False,
         cache_marks="none",
@@ -63,7 +64,7 @@ RESPONSES: Mapping[str, DialectRules] = {
                     "item_types has_tool_search server_tools"
                 ),
                 "github.com/ollama/ollama openai/responses.go, FromResponsesRequest": (
-                    "reads_image_detail encrypted_reasoning_is_text"
+                    "reads_image_detail encrypted_reasoning_is_text reads_last_reasoning"
                 ),
                 "github.com/ollama/ollama openai/openai.go, decodeImageURL": "image_types",
                 "ollama/ollama#17673": "has_custom_tools",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from itertools import takewhile
 
@@ -19,7 +20,7 @@ from formatbridge.report.losses import Loss
 
 def _items_of_server(items: list[JsonObject], rules: DialectRules, losses: Ledger) -> list[JsonObject]:
     """Return the items that the server reads. One without a type is a message, or a reference if it has no role."""
-    kept: list[JsonObject] = []
+    kept: dict[int, JsonObject] = {}
     if not rules.accepts_nulls:  # a null is a missing id
         items = [
             {key: value for key, value in item.items() if key != "id"} if item.get("id", "") is None else item for item in items
@@ -27,10 +28,14 @@ def _items_of_server(items: list[JsonObject], rules: DialectRules, losses: Ledge
     for index, item in enumerate(items):
         kind = item.get("type") or ("message" if "role" in item else "item_reference")
         if rules.accepts_item(kind):
-            kept.append(item)
+            kept[index] = item
         else:
             losses.dropped_at(f"/input/{index}", "unsupported_by_server")
-    return items if len(kept) == len(items) else kept
+    joined = _with_joined_reasoning(kept) if rules.reads_last_reasoning else kept
+    for index in kept.keys() - joined.keys():
+        if kept[index].get("id") is not None:
+            losses.dropped_at(f"/input/{index}/id", "diagnostic", severity="info")
+    return items if len(joined) == len(items) else [*joined.values()]
 
 
 def _with_tools_of_server(body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
@@ -83,6 +88,40 @@ def _with_moved_instructions(body: JsonObject, losses: Ledger) -> JsonObject:
     losses.include([Loss.of("/instructions", "changed", "lossy", "moved", before=text, after=message)])
     losses.translate_additions(partial(shift_index, list_field="input", first=len(results), count=1))
     return others | {"input": [*results, message, *items[len(results) :]]}
+
+
+def _with_joined_reasoning(items: Mapping[int, JsonObject]) -> dict[int, JsonObject]:
+    """Return items, by index, with the reasoning of each message in one item, for a server that reads the last one. No text is lost.
+
+    The server adds a call to a message before it, with the reasoning between them in place of that of the message.
+    """
+    result = dict(items)
+    pending: int | None = None  # the reasoning that the next message gets
+    held: int | None = None  # the reasoning of the last message
+    is_answer = False  # whether that message is of the model
+    for index, item in items.items():
+        kind = item.get("type", "message")
+        if kind == "reasoning":
+            if pending is not None:
+                result[index] = _joined_reasoning(result.pop(pending), item, item)
+            pending = index
+        elif kind == "function_call" and is_answer:
+            if pending is not None and held is not None:
+                result[held] = _joined_reasoning(result[held], result.pop(pending), result[held])
+            else:
+                held = held if pending is None else pending
+            pending = None
+        else:
+            is_answer = kind == "function_call" or item.get("role") == "assistant"
+            held, pending = (pending, None) if is_answer else (None, pending)
+    return result
+
+
+def _joined_reasoning(first: JsonObject, second: JsonObject, kept: JsonObject) -> JsonObject:
+    """Return two reasoning items as one. ``kept``: that of them whose other fields stay."""
+    lists = {key: [*(first.get(key) or ()), *(second.get(key) or ())] for key in ("summary", "content") if key in first | second}
+    texts = [text for item in (first, second) if (text := item.get("encrypted_content"))]
+    return first | second | kept | lists | {"encrypted_content": PARAGRAPH.join(texts)}
 
 
 def _with_single_texts(items: list[JsonObject], rules: DialectRules) -> list[JsonObject]:
@@ -141,6 +180,11 @@ class _ServerRequests(ServerRequests):
     def with_missing_messages(self, body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
         if rules.continuation_excludes_instructions:
             body = _with_moved_instructions(body, losses)
+        if rules.reads_last_reasoning and isinstance(body.get("input"), list):
+            joined = _with_joined_reasoning(dict(enumerate(body["input"])))
+            for index in sorted({*range(len(body["input"]))} - joined.keys(), reverse=True):
+                losses.translate_additions(partial(shift_index, list_field="input", first=index + 1, count=-1))
+            body = body | {"input": [*joined.values()]}
         if isinstance(body.get("input"), list) and (rules.reads_first_part or not rules.summary_is_reasoning):
             body = body | {"input": _with_single_texts(body["input"], rules)}
         return body
