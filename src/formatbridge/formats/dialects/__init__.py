@@ -1,7 +1,7 @@
 """The built-in dialects: ``fb.dialects.openrouter`` and others. Each has the rules of a server for every format that it reads.
 
-The rules are tables without code, one module for each format; Chat Completions has a second one, for the servers that users run
-themselves. Every difference has a public source.
+The rules are tables without code, one module for each format. Chat Completions has three: for the servers of vendors, for gateways to
+several vendors, and for the servers that users run themselves. Every difference has a public source.
 """
 
 from __future__ import annotations
@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from formatbridge.dialect import Dialect, DialectRules
-from formatbridge.formats.dialects.chat_completions import HOSTED
+from formatbridge.formats.dialects.chat_completions import VENDORS
+from formatbridge.formats.dialects.chat_completions_gateways import GATEWAYS
 from formatbridge.formats.dialects.chat_completions_self_hosted import SELF_HOSTED
 from formatbridge.formats.dialects.generate_content import GENERATE_CONTENT
 from formatbridge.formats.dialects.messages import MESSAGES
 from formatbridge.formats.dialects.responses import RESPONSES
 
 _TABLES: Mapping[str, Mapping[str, DialectRules]] = {
-    "chat_completions": {**HOSTED, **SELF_HOSTED},
+    "chat_completions": {**VENDORS, **GATEWAYS, **SELF_HOSTED},
     "messages": MESSAGES,
     "responses": RESPONSES,
     "generate_content": GENERATE_CONTENT,

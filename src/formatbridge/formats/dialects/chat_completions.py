@@ -1,4 +1,4 @@
-"""Rules of the hosted servers that accept Chat Completions requests."""
+"""Rules of the servers of vendors that accept Chat Completions requests."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PI_AGENT = "earendil-works/pi packages/ai/src/api/openai-completions.ts, detect
 """What the coding agent pi sends to each server."""
 _ZAI = "pypi.org/project/zai-sdk, api_resource/chat/completions.py, create"
 
-HOSTED: Mapping[str, DialectRules] = {
+VENDORS: Mapping[str, DialectRules] = {
     "openai": DialectRules(
         server="OpenAI",
         rejects=_FIELDS_OF_OTHER_SERVERS | {"cache_control"},
@@ -218,23 +218,6 @@ HOSTED: Mapping[str, DialectRules] = {
             "console.groq.com/docs/structured-outputs; jgravelle/GroqApiLibrary#33": "schema_excludes_stream",
         }),
     ),
-    "huggingface": DialectRules(
-        server="Hugging Face",
-        cache_marks="none",
-        names=MAX_TOKENS,
-        ignores=frozenset({"logit_bias", "n", "web_search_options"}),
-        has_custom_tools=False,
-        server_tools=frozenset(),
-        most_stops=4,
-        media=IMAGES,
-        accepts_refusals=False,
-        sources=sources_of_fields({
-            WHY_NO_CACHE_MARKS: "cache_marks",
-            "github.com/huggingface/huggingface_hub src/huggingface_hub/inference/_generated/types/chat_completion.py": (
-                "names ignores has_custom_tools server_tools most_stops media accepts_refusals"
-            ),
-        }),
-    ),
     "minimax": DialectRules(
         server="MiniMax",
         cache_marks="none",
@@ -379,28 +362,6 @@ HOSTED: Mapping[str, DialectRules] = {
             "platform.kimi.ai/docs/api/chat": "media accepts_refusals",
         }),
     ),
-    "openrouter": DialectRules(
-        server="OpenRouter",
-        ignores=frozenset({"n"}),
-        reads=frozenset({"automatic_cache", "top_k"}),
-        has_custom_tools=False,
-        filtering_tool="openrouter:web_search",
-        accepts_allowed_tools=False,
-        cache_marks="cache_control",
-        reasoning_control="reasoning",
-        reasoning_history="reasoning",
-        sources=sources_of_fields({
-            "OpenRouterArchived/openrouter-runner#99, cosmicoptima/loom#21": "ignores",
-            "openrouter.ai/docs/api-reference/parameters, Top K": "reads",
-            "openrouter.ai/docs/sdks/python/api-reference/components/chatrequest, cache_control": "reads.automatic_cache",
-            "openrouter.ai/docs/client-sdks/typescript, ChatFunctionTool, ChatToolChoice": "has_custom_tools accepts_allowed_tools",
-            "openrouter.ai/docs/guides/features/server-tools/web-search; "
-            "github.com/OpenRouterTeam/typescript-sdk src/models/websearchservertoolconfig.ts": "filtering_tool",
-            "openrouter.ai/docs/client-sdks/typescript/models/anthropiccachecontroldirective": "cache_marks",
-            "openrouter.ai/docs/use-cases/reasoning-tokens, Controlling Reasoning Tokens": "reasoning_control",
-            "openrouter.ai/docs/client-sdks/typescript, ChatAssistantMessage": "reasoning_history",
-        }),
-    ),
     "perplexity": DialectRules(
         server="Perplexity",
         cache_marks="none",
@@ -517,15 +478,6 @@ HOSTED: Mapping[str, DialectRules] = {
                 "server_tools reasoning_control efforts counts_logprobs media"
             ),
             WHY_NO_CACHE_MARKS: "cache_marks",
-        }),
-    ),
-    "vercel_gateway": DialectRules(
-        server="Vercel AI Gateway",
-        cache_marks="cache_control",
-        reasoning_control="reasoning",
-        sources=sources_of_fields({
-            "vercel.com/docs/ai-gateway/models-and-providers/automatic-caching": "cache_marks",
-            "vercel.com/docs/ai-gateway/openai-compat/advanced": "reasoning_control",
         }),
     ),
     "xai": DialectRules(

@@ -20,19 +20,6 @@ _SGLANG = "github.com/sgl-project/sglang python/sglang/srt/entrypoints/openai/pr
 _OLLAMA = "github.com/ollama/ollama openai/openai.go, ChatCompletionRequest"
 
 SELF_HOSTED: Mapping[str, DialectRules] = {
-    "litellm": DialectRules(
-        server="LiteLLM",
-        cache_marks="cache_control",
-        reads=frozenset({"top_k"}),
-        reasoning_control="thinking_or_effort",
-        controls_of_models={"effort": "reasoning_effort"},
-        sources=sources_of_fields({
-            "docs.litellm.ai/docs/completion/prompt_caching": "cache_marks",
-            "docs.litellm.ai/docs/reasoning_content": "reasoning_control",
-            "BerriAI/litellm#30218, #9380": "controls_of_models",
-            "docs.litellm.ai/docs/completion/provider_specific_params": "reads",
-        }),
-    ),
     "llamacpp": DialectRules(
         server="llama.cpp",
         cache_marks="none",
