@@ -128,6 +128,8 @@ class DialectRules:
     """Whether a message of the user may follow a tool result directly; otherwise an assistant message is added between them."""
     accepts_empty_answers: bool = True
     """Whether an assistant message may have neither content nor tool calls; otherwise it is left out."""
+    accepts_empty_texts: bool = True
+    """Whether a part of a message may be an empty text; otherwise it is left out."""
     requires_answer_text: bool = False
     """Whether the server rejects an assistant message without text and tool calls, also one with reasoning. It gets a space as its text."""
     prefill_field: str | None = None

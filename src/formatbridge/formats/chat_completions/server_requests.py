@@ -320,6 +320,13 @@ def _parts_of(message: JsonObject) -> list[Any]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
+def _without_empty_text(message: JsonObject) -> JsonObject:
+    """Return a message with an empty string in place of a list that has nothing but empty texts."""
+    content = message.get("content")
+    is_empty = isinstance(content, list) and all(part.get("type") == "text" and not part.get("text") for part in content)
+    return message | {"content": ""} if is_empty else message
+
+
 def _without_unread_fields(message: JsonObject, pointer: str, rules: DialectRules, losses: Ledger) -> JsonObject:
     """Return a message without the fields that the server rejects in its role."""
     unread = [key for key in message if f"{message.get('role')}.{key}" in rules.rejects_in_messages]
@@ -463,6 +470,8 @@ class _ServerRequests(ServerRequests):
             for index in mixed:
                 losses.dropped_at(f"/tools/{index}/function/strict", "rejected_combination")
             body = _without_strict(body, mixed)
+        if not rules.accepts_empty_texts:
+            body = body | {"messages": [_without_empty_text(message) for message in body["messages"]]}
         if body.get("tools") == [] and not rules.accepts_empty_tools:
             body = {key: value for key, value in body.items() if key != "tools"}
         if rules.cache_marks == "none":

@@ -295,13 +295,11 @@ VENDORS: Mapping[str, DialectRules] = {
         ranges={"temperature": (0, 1.5)},
         sources=sources_of_fields({
             "github.com/mistralai/client-python, Function": "required_in_functions",
-            "github.com/mistralai/client-python, ChatCompletionRequest": (
-                "tiers names reads accepts_developer_role accepts_legacy_functions"
-            ),
+            "github.com/mistralai/client-python, ChatCompletionRequest": "names reads accepts_developer_role accepts_legacy_functions",
             WHY_NO_CACHE_MARKS: "cache_marks",
             "github.com/mistralai/client-python, DocumentURLChunk": "document_part",
             "github.com/mistralai/client-python, AudioChunk; docs.mistral.ai/capabilities/audio": "audio_url",
-            "github.com/mistralai/client-python, ChatCompletionRequest; editor-code-assistant/eca#231": "rejects",
+            "github.com/mistralai/client-python, ChatCompletionRequest; editor-code-assistant/eca#231": "rejects tiers",
             "Gitlawb/openclaude#739": "rejects.store",
             "scottyeager/Pal#28": "ranges",
             "architects-toolkit/SmartHopper#647, withceleste/celeste-python#311": "efforts",
@@ -524,6 +522,7 @@ VENDORS: Mapping[str, DialectRules] = {
         accepts_strict=False,
         tool_modes=frozenset({"auto"}),
         most_stops=1,
+        accepts_empty_texts=False,
         ranges={"temperature": (0, 1)},
         media=IMAGES_AND_VIDEOS | {"document_url"},
         document_part="file_url",
@@ -538,6 +537,7 @@ VENDORS: Mapping[str, DialectRules] = {
                 "most_stops output_formats"
             ),
             "theopenco/llmgateway#3268": "ranges",
+            "zed-industries/zed#37751, zed-industries/zed#38153, gptme/gptme#1444": "accepts_empty_texts",
             "zai-org/GLM-V#200": "media document_part accepts_refusals",
             _ZAI: "rejects ignores",
             "java.agentscope.io/v2/en/integration/model/glm": "rejects_in_messages accepts_strict",

@@ -284,6 +284,11 @@ def _adapt_parts(message: ir.Message, rules: DialectRules, losses: Ledger) -> ir
             losses.dropped(image, code=_UNSUPPORTED, severity="impossible")
         message = replace(message, parts=[part for part in message.parts if part not in images]) if images else message
     parts = [adapted for part in message.parts if (adapted := _adapt_part(part, rules, losses)) is not None]
+    if not rules.accepts_empty_texts and len(parts) > 1:  # a text alone becomes a string, which may be empty
+        empty = [part for part in parts if isinstance(part, ir.Text) and not part.text]
+        for part in empty:
+            losses.dropped(part, code="empty")
+        parts = [part for part in parts if part not in empty]
     return message if is_same_list(parts, message.parts) else replace(message, parts=parts)
 
 

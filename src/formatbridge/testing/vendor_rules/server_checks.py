@@ -350,6 +350,15 @@ def _parts(body: JsonObject) -> Iterator[tuple[int, JsonObject]]:
         yield from ((index, part) for part in content if isinstance(part, dict)) if isinstance(content, list) else ()
 
 
+def check_empty_texts(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject a part that is an empty text."""
+    index = next((index for index, part in _parts(body) if part.get("type") == "text" and not part.get("text")), None)
+    if index is None:
+        return None
+    words = f"messages[{index}].content[0].text: cannot be empty"
+    return Failure(400, words, body={"error": {"code": "1214", "message": words}})
+
+
 def check_mistral_ids(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject the first id of a call that has not nine letters and digits."""
     for message in body["messages"]:

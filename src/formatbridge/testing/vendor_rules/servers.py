@@ -397,6 +397,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.tool_choices("docs.z.ai/api-reference/llm/chat-completion", "auto", accepts_functions=False),
             checks.response_formats("docs.z.ai/api-reference/llm/chat-completion", "text", "json_object"),
             checks.in_range("theopenco/llmgateway#3268", "temperature", 0, 1),
+            Rule("empty_text", "a part that is an empty text", "zed-industries/zed#37751", checks.check_empty_texts),
             checks.part_types("zai-org/GLM-V#200", "text", "image_url", "video_url", "file_url"),
             checks.at_most("docs.z.ai/api-reference/llm/chat-completion", "stop", 1),
             checks.no_fields(
