@@ -257,12 +257,14 @@ class DialectRules:
     """The media that the server accepts in a request; None: as the format."""
     image_types: frozenset[str] | None = None
     """The media types of the images that the server reads, such as ``image/png``; None: as the format."""
+    file_types: frozenset[str] | None = None
+    """The media types of documents and audio whose data the server reads; a text of another type is sent as text; None: as the format."""
     reads_image_detail: bool = True
     """Whether the server reads the resolution of an image (``detail``)."""
     audio_url: AudioUrl | None = None
     """Where audio in Chat Completions has its URL; None: it has no URL."""
     document_part: DocumentPart | None = None
-    """The type of a part with a document; None: as the format."""
+    """The type of a part with a document; ``file``: with a URL in place of the data, if it has one; None: as the format."""
     accepts_unsigned_reasoning: bool = False
     """Whether the server accepts reasoning without a token of the format."""
     reads_encrypted_reasoning: bool = True

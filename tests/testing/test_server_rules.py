@@ -40,6 +40,17 @@ def _called(*blocks: dict[str, Any]) -> dict[str, Any]:
     return {"max_tokens": 9, "messages": [_USER, answer, {"role": "user", "content": [result]}]}
 
 
+def _called_with(arguments: str) -> dict[str, Any]:
+    call = {"id": "c1", "type": "function", "function": {"name": "now", "arguments": arguments}}
+    result = {"role": "tool", "tool_call_id": "c1", "content": "noon"}
+    return {"messages": [_USER, {"role": "assistant", "tool_calls": [call]}, result]}
+
+
+def _file(type: str) -> dict[str, Any]:
+    part = {"type": "file", "file": {"filename": "notes", "file_data": f"data:{type};base64,eHh4"}}
+    return {"messages": [{"role": "user", "content": [part]}]}
+
+
 def _image(kind: str) -> dict[str, Any]:
     part = {"type": "image_url", "image_url": {"url": f"data:image/{kind};base64,R0lGODlhAQABAAAAACw="}}
     return {"messages": [{"role": "user", "content": [part]}]}
@@ -160,10 +171,14 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("minimax", "messages", "thinking", {"max_tokens": 2000, "thinking": {"type": "enabled", "budget_tokens": 1024}}),
     ("minimax", "messages", "tool_type", _tool("web_search_20250305")),
     ("minimax", "messages", "tool_type", _tool("bash_20250124")),
-    *((name, "chat_completions", "range", {"top_p": 0}) for name in ("qwen", "sglang", "vllm")),
+    *((name, "chat_completions", "range", {"top_p": 0}) for name in ("deepseek", "mistral", "qwen", "sglang", "vllm")),
     ("mistral", "chat_completions", "order", {"messages": [_USER, _ANSWER, _SYSTEM, _USER]}),
     ("moonshot", "chat_completions", "forced_call", _NAMED),
-    ("moonshot", "chat_completions", "range", {"temperature": 1.5}),
+    ("moonshot", "chat_completions", "field", {"temperature": 0.7}),
+    ("moonshot", "chat_completions", "field", {"top_p": 0.9}),
+    *((name, "chat_completions", "file_type", _file("text/csv")) for name in ("openai", "openrouter")),
+    ("xai", "chat_completions", "field_of_message", {"messages": [_SYSTEM | {"name": "rules"}, _USER]}),
+    ("xai", "chat_completions", "arguments", _called_with("")),
     ("moonshot", "chat_completions", "empty_answer", _answer(content="", reasoning_content="x")),
     ("moonshot", "messages", "block", _block(type="image", source={"type": "url", "url": "https://example.com/a.png"})),
     ("openai", "chat_completions", "search_with_functions", {**_TOOLS, "web_search_options": {}}),
@@ -266,10 +281,13 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("minimax", "messages", "tool_type", {"max_tokens": 9, "tools": [{"name": "now", "input_schema": {"type": "object"}}]}),
     ("minimax", "messages", "thinking", {"max_tokens": 2000, "thinking": {"type": "disabled"}}),
     ("minimax", "messages", "thinking_excludes", {"max_tokens": 2000, "thinking": {"type": "adaptive"}, "temperature": 0.5}),
-    *((name, "chat_completions", "range", {"top_p": 1}) for name in ("qwen", "sglang", "vllm")),
+    *((name, "chat_completions", "range", {"top_p": 1}) for name in ("deepseek", "mistral", "qwen", "sglang", "vllm")),
     ("mistral", "chat_completions", "order", {"messages": [_SYSTEM, _USER, _ANSWER, _USER]}),
     ("moonshot", "chat_completions", "forced_call", _NAMED | {"thinking": {"type": "disabled"}}),
-    ("moonshot", "chat_completions", "range", {"temperature": 1}),
+    ("moonshot", "chat_completions", "field", {"n": 1}),
+    *((name, "chat_completions", "file_type", _file("application/pdf")) for name in ("openai", "openrouter")),
+    ("xai", "chat_completions", "field_of_message", {"messages": [_SYSTEM, _USER | {"name": "ann"}]}),
+    ("xai", "chat_completions", "arguments", _called_with("{}")),
     ("moonshot", "chat_completions", "empty_answer", _answer(content=" ", reasoning_content="x")),
     ("perplexity", "chat_completions", "any_object", _SCHEMA_OF_NUMBER),
     ("perplexity", "chat_completions", "domain_filter", {"search_domain_filter": ["-a.example", "-b.example"]}),

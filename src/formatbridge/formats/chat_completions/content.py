@@ -298,11 +298,13 @@ def _encode_document(part: ir.Media, losses: Ledger) -> JsonObject | None:
     type = losses.dialect.document_part if losses.dialect is not None else None
     if type in ("document_url", "file_url") and part.file_id is None:
         return _encode_document_of_server(type, part, losses)
-    # A ``file`` has data or an id, but no URL (official SDK, ``FileFile``).
-    if part.data is None:
+    # A ``file`` has data or an id, but no URL (official SDK, ``FileFile``). Some servers read a URL in place of its data.
+    url = part.url if type == "file" else None
+    if part.data is None and url is None:
         losses.dropped(part, code="unsupported_media" if part.url else "foreign_id")
         return None
-    file: JsonObject = {"file_data": write_data_url(part.mime, part.data) if part.mime else part.data}
+    data = part.data or ""
+    file: JsonObject = {"file_data": url or (write_data_url(part.mime, data) if part.mime else data)}
     put_in(file, "filename", part.filename, default_filename(part.mime), losses)
     return {"type": "file", "file": file}
 

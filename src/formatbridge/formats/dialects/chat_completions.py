@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from formatbridge.dialect import MOST_TOOLS_OF_OPENAI, DialectRules, MediaSource
 from formatbridge.formats.dialects.common import (
+    FILES_OF_OPENAI,
     IMAGES,
     IMAGES_AND_VIDEOS,
     IMAGES_OF_XAI,
@@ -37,6 +38,7 @@ VENDORS: Mapping[str, DialectRules] = {
         server="OpenAI",
         rejects=_FIELDS_OF_OTHER_SERVERS | {"cache_control"},
         media=_OPENAI_MEDIA,
+        file_types=FILES_OF_OPENAI,
         most_tools=MOST_TOOLS_OF_OPENAI,
         search_excludes_functions=True,
         server_tools=frozenset({"web_search"}),
@@ -50,12 +52,14 @@ VENDORS: Mapping[str, DialectRules] = {
             "nadeko-bot/nadekobot#34": "rejects.cache_control",
             "anomalyco/opencode#4909, zed-industries/zed#42393, 0x4m4/hexstrike-ai#29": "most_tools",
             "github.com/openai/openai-python src/openai/types/chat/chat_completion_content_part_param.py": "media",
+            "trpc-group/trpc-agent-go#1816, openai/openai-dotnet#613, pydantic/pydantic-ai#4445": "file_types",
         }),
     ),
     "azure": DialectRules(
         server="Azure OpenAI",
         rejects=_FIELDS_OF_OTHER_SERVERS | {"cache_control", "web_search_options"},
         media=_OPENAI_MEDIA,
+        file_types=FILES_OF_OPENAI,
         most_tools=MOST_TOOLS_OF_OPENAI,
         server_tools=frozenset(),
         sources=sources_of_fields({
@@ -65,6 +69,7 @@ VENDORS: Mapping[str, DialectRules] = {
             "gethnet/litellm-connector-copilot#138": "rejects.cache_control",
             "anomalyco/opencode#4909, zed-industries/zed#42393": "most_tools",
             "github.com/openai/openai-python src/openai/types/chat/chat_completion_content_part_param.py": "media",
+            "trpc-group/trpc-agent-go#1816, openai/openai-dotnet#613, pydantic/pydantic-ai#4445": "file_types",
         }),
     ),
     "cerebras": DialectRules(
@@ -130,6 +135,7 @@ VENDORS: Mapping[str, DialectRules] = {
         efforts=frozenset({"none", "low", "high", "max"}),
         replaced_efforts={"medium": "high", "xhigh": "high"},
         most_stops=16,
+        ranges={"top_p": (0.001, 1)},
         output_formats=frozenset({"json_object"}),
         sources=sources_of_fields({
             "api-docs.deepseek.com/api/create-chat-completion, messages, stop": "accepts_legacy_functions most_stops",
@@ -140,6 +146,7 @@ VENDORS: Mapping[str, DialectRules] = {
             "earendil-works/pi#1048": "accepts_developer_role",
             "api-docs.deepseek.com/guides/function_calling, Strict mode; vercel/ai#19387": "requires_uniform_strict",
             "deepseek-ai/DeepSeek-V3#1376": "forced_call_excludes_reasoning",
+            "chatboxai/chatbox#2483, jd-opensource/joyagent-jdgenie#334": "ranges",
             "gptme/gptme#467, BerriAI/litellm#8090; QuantumNous/new-api#999": "final_answer_field",
             "api-docs.deepseek.com/guides/thinking_mode": "ignores_while_reasoning reasoning_control efforts replaced_efforts",
             "api-docs.deepseek.com/guides/thinking_mode, Tool Calls; anomalyco/opencode#24722": "reasoning_history",
@@ -292,7 +299,7 @@ VENDORS: Mapping[str, DialectRules] = {
         required_in_functions=frozenset({"parameters"}),
         tiers=frozenset({"auto", "standard_only"}),
         efforts=frozenset({"none", "high"}),
-        ranges={"temperature": (0, 1.5)},
+        ranges={"temperature": (0, 1.5), "top_p": (0.001, 1)},
         sources=sources_of_fields({
             "github.com/mistralai/client-python, Function": "required_in_functions",
             "github.com/mistralai/client-python, ChatCompletionRequest": "names reads accepts_developer_role accepts_legacy_functions",
@@ -302,6 +309,7 @@ VENDORS: Mapping[str, DialectRules] = {
             "github.com/mistralai/client-python, ChatCompletionRequest; editor-code-assistant/eca#231": "rejects tiers",
             "Gitlawb/openclaude#739": "rejects.store",
             "scottyeager/Pal#28": "ranges",
+            "mnfst/modelparams.dev#231": "ranges.top_p",
             "architects-toolkit/SmartHopper#647, withceleste/celeste-python#311": "efforts",
             "posit-dev/chatlas#145": "rejects.stream_options",
             "nomtek/mistralai_client_dart#44; github.com/mistralai/client-python, AssistantMessage": "rejects_in_messages",
@@ -322,6 +330,7 @@ VENDORS: Mapping[str, DialectRules] = {
     "moonshot": DialectRules(
         server="Moonshot",
         cache_marks="none",
+        rejects=frozenset({"frequency_penalty", "presence_penalty", "temperature", "top_p"}),
         ignores=WEB_SEARCH,
         accepts_developer_role=False,
         accepts_legacy_functions=False,
@@ -334,7 +343,6 @@ VENDORS: Mapping[str, DialectRules] = {
         requires_answer_text=True,
         forced_call_excludes_reasoning=True,
         prefill_field="partial",
-        ranges={"temperature": (0, 1)},
         reasoning_control="thinking_type_or_effort",
         reasoning_history="required",
         efforts=frozenset({"low", "high", "max"}),
@@ -352,7 +360,7 @@ VENDORS: Mapping[str, DialectRules] = {
             "AstrBotDevs/AstrBot#7200, Toloka/tolokaforge#1284, Toloka/tolokaforge#1288": "requires_answer_text",
             "can1357/oh-my-pi#1077, can1357/oh-my-pi#1078": "forced_call_excludes_reasoning",
             "platform.moonshot.cn/docs/api/partial": "prefill_field",
-            "platform.kimi.ai/docs/guide/migrating-from-openai-to-kimi, Temperature and N Value": "ranges",
+            "UKGovernmentBEIS/inspect_ai#5156, #5142; QuantumNous/new-api#5372, HKUDS/nanobot#4967, cecli-dev/cecli#484": "rejects",
             "HKUDS/nanobot#3939": "reasoning_control",
             "platform.kimi.ai/docs/guide/use-reasoning-effort, theopenco/llmgateway#3378, lobehub/lobehub#17272": "efforts",
             "NousResearch/hermes-agent#76427": "replaced_efforts",
@@ -483,7 +491,9 @@ VENDORS: Mapping[str, DialectRules] = {
         cache_marks="none",
         rejects=frozenset({"search_parameters"}),
         rejects_while_reasoning=frozenset({"presence_penalty", "frequency_penalty", "stop"}),
+        rejects_in_messages=frozenset({"system.name", "developer.name", "assistant.name", "tool.name"}),
         ignores=frozenset({"store", "chat_template_kwargs"}),
+        accepts_empty_arguments=False,
         accepts_developer_role=False,
         has_custom_tools=False,
         server_tools=frozenset(),
@@ -493,6 +503,8 @@ VENDORS: Mapping[str, DialectRules] = {
         sources=sources_of_fields({
             WHY_NO_CACHE_MARKS: "cache_marks",
             "docs.x.ai/docs/guides/reasoning; langchain-ai/langchain#38335, miaoxworld/NativeTavern#83": "rejects_while_reasoning",
+            "BerriAI/litellm#9720, pipecat-ai/pipecat#2274": "rejects_in_messages",
+            "spiceai/spiceai#4734": "accepts_empty_arguments",
             "docs.x.ai/developers/model-capabilities/text/reasoning; chenyme/grok2api#901": "efforts",
             _PI_AGENT: "ignores accepts_developer_role",
             "docs.rs/xai-openapi src/tools.rs, Tool": "has_custom_tools",

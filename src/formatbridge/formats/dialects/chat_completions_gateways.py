@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from formatbridge.dialect import DialectRules
-from formatbridge.formats.dialects.common import IMAGES, MAX_TOKENS, WHY_NO_CACHE_MARKS, sources_of_fields
+from formatbridge.formats.dialects.common import FILES_OF_OPENAI, IMAGES, MAX_TOKENS, WHY_NO_CACHE_MARKS, sources_of_fields
+
+_OTHER_AUDIO = frozenset({"audio/flac", "audio/m4a", "audio/ogg", "audio/aiff", "audio/aac", "audio/pcm16", "audio/pcm24"})
+"""The types of audio that OpenRouter reads besides those of OpenAI (its typescript-sdk, ``ChatContentAudioInputAudio``)."""
 
 GATEWAYS: Mapping[str, DialectRules] = {
     "huggingface": DialectRules(
@@ -44,12 +47,16 @@ GATEWAYS: Mapping[str, DialectRules] = {
         reads=frozenset({"automatic_cache", "top_k"}),
         has_custom_tools=False,
         filtering_tool="openrouter:web_search",
+        document_part="file",
+        file_types=FILES_OF_OPENAI | _OTHER_AUDIO,
         accepts_allowed_tools=False,
         cache_marks="cache_control",
         reasoning_control="reasoning",
         reasoning_history="reasoning",
         sources=sources_of_fields({
             "OpenRouterArchived/openrouter-runner#99, cosmicoptima/loom#21": "ignores",
+            "pydantic/pydantic-ai#2599": "file_types",
+            "openrouter.ai/docs/guides/overview/multimodal/pdfs": "document_part",
             "openrouter.ai/docs/api-reference/parameters, Top K": "reads",
             "openrouter.ai/docs/sdks/python/api-reference/components/chatrequest, cache_control": "reads.automatic_cache",
             "openrouter.ai/docs/client-sdks/typescript, ChatFunctionTool, ChatToolChoice": "has_custom_tools accepts_allowed_tools",

@@ -12,6 +12,8 @@ IMAGES: frozenset[MediaSource] = frozenset({"image_url", "image_data"})
 IMAGES_AND_VIDEOS: frozenset[MediaSource] = frozenset({"image_url", "image_data", "video_url", "video_data"})
 STILL_IMAGES = frozenset({"image/jpeg", "image/png", "image/webp"})
 """The media types of images without GIF, which several servers reject (``docs/dialects.md``, ``image_types``)."""
+FILES_OF_OPENAI = frozenset({"application/pdf", "audio/wav", "audio/x-wav", "audio/wave", "audio/mpeg", "audio/mp3"})
+"""The media types of documents and audio that OpenAI reads in Chat Completions (openai-python, ``InputAudio.format``)."""
 WEB_SEARCH = frozenset({"web_search_options"})
 OF_OPENAI = frozenset({
     "audio", "modalities", "moderation", "prediction", "prompt_cache_options", "prompt_cache_retention", "safety_identifier",

@@ -416,6 +416,9 @@ def _is_read(part: ir.Media, rules: DialectRules) -> bool:
     """Return whether the server reads a media part."""
     if rules.image_types is not None and not is_read_image(known_mime(part), rules.image_types):
         return False
+    has_type = part.kind in ("document", "audio") and part.data is not None and part.mime is not None
+    if has_type and rules.file_types is not None and known_mime(part) not in rules.file_types:
+        return False
     return rules.media is None or _is_read_from(part, rules.media)
 
 

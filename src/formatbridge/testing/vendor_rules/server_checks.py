@@ -87,6 +87,18 @@ def no_keys(source: str, *keys: str, roles: tuple[str, ...] = ("assistant",), wo
     return Rule("field_of_message", f"{', '.join(keys)} in a message with the role {', '.join(roles)}", source, check)
 
 
+def arguments_of_calls(source: str, words: Words = _openai) -> Rule:
+    """Return a rule for servers that reject a call without arguments, which is no JSON text."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        for index, message in enumerate(body["messages"]):
+            if any((call.get("function") or {}).get("arguments") == "" for call in message.get("tool_calls") or ()):
+                return words(f"messages.{index}.tool_calls", "The arguments to a tool_call are not a valid JSON string")
+        return None
+
+    return Rule("arguments", "a call whose arguments are empty text", source, check)
+
+
 def common_roles(source: str, words: Words = _openai, *, has_function_role: bool = False) -> Rule:
     """Return a rule for servers without the role ``developer``. ``has_function_role``: whether they have the role ``function``."""
     roles = ("system", "user", "assistant", "tool", *(("function",) if has_function_role else ()))
@@ -125,6 +137,20 @@ def data_only(source: str, words: Words = _openai) -> Rule:
         return None
 
     return Rule("image_url", "an image whose URL is not a `data:` URL", source, check)
+
+
+def pdf_only(source: str) -> Rule:
+    """Return a rule for servers that read no other documents than PDF."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        for index, part in _parts(body):
+            data = (part.get("file") or {}).get("file_data") if part.get("type") == "file" else None
+            if isinstance(data, str) and data.startswith("data:") and not data.startswith("data:application/pdf"):
+                message = "Expected a base64-encoded data URL with an application/pdf MIME type"
+                return _openai(f"messages.{index}.content", message)
+        return None
+
+    return Rule("file_type", "the data of a file other than PDF", source, check)
 
 
 def image_types(source: str, *types: str, message: str, words: Words = _openai) -> Rule:

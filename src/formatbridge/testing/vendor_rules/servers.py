@@ -48,6 +48,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.at_most("anomalyco/opencode#4909, zed-industries/zed#42393, 0x4m4/hexstrike-ai#29", "tools", 128),
             checks.functions_only("langchain-ai/langchain-litellm#197, sipeed/picoclaw#2951", prefix="custom"),
             combinations.search_without_functions("pydantic/pydantic-ai#2822, BerriAI/litellm#12311"),
+            checks.pdf_only("trpc-group/trpc-agent-go#1816, openai/openai-dotnet#613"),
             checks.part_types(
                 "openai/openai-python, chat_completion_content_part_param.py", "text", "image_url", "input_audio", "file", "refusal"
             ),
@@ -76,6 +77,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 checks.check_openrouter_reasoning,
             ),
             checks.functions_only("openrouter.ai/docs/client-sdks/typescript, ChatFunctionTool", prefix="openrouter:"),
+            checks.pdf_only("pydantic/pydantic-ai#2599"),
             checks.tool_choices("openrouter.ai/docs/client-sdks/typescript, ChatToolChoice", "none", "auto", "required"),
         ),
         "messages": (),
@@ -91,6 +93,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.at_most("api-docs.deepseek.com/api/create-chat-completion", "stop", 16),
             combinations.uniform_strict("vercel/ai#19387", "All functions must have the same value of strict."),
             checks.common_roles("earendil-works/pi#1048"),
+            checks.in_range("chatboxai/chatbox#2483", "top_p", 1e-9, 1),
             checks.response_formats("llm-exe/llm-exe#662", "text", "json_object"),
             checks.reasoning_required(
                 "anomalyco/opencode#24722", "The `reasoning_content` in the thinking mode must be passed back to the API."
@@ -141,6 +144,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
         _CHAT: (
             checks.service_tiers(_MISTRAL, "auto", "standard_only", words=checks.mistral_error),
             checks.complete_functions("mistralai/client-python, Function", "parameters", words=checks.mistral_error),
+            checks.in_range("mnfst/modelparams.dev#231", "top_p", 1e-9, 1, checks.mistral_error),
             checks.no_fields(
                 "Gitlawb/openclaude#739, posit-dev/chatlas#145, editor-code-assistant/eca#231",
                 "store",
@@ -255,6 +259,8 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 )
             ),
             checks.common_roles("earendil-works/pi, detectCompat", checks.xai_error, has_function_role=True),
+            checks.no_keys("BerriAI/litellm#9720", "name", roles=("system", "assistant", "tool"), words=checks.xai_error),
+            checks.arguments_of_calls("spiceai/spiceai#4734", words=checks.xai_error),
             checks.image_types(_XAI_IMAGES, *_STILL_IMAGES, message=_NOT_OF_XAI, words=checks.xai_error),
             checks.part_types("hexdocs.pm/req_llm/xai.html", "text", "image_url", "refusal", words=checks.xai_error),
             checks.known_efforts(_XAI_EFFORTS, "none", "low", "medium", "high", "xhigh", words=checks.xai_error),
@@ -365,7 +371,11 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.functions_only("platform.moonshot.cn/docs/guide/use-web-search", prefix="builtin_function"),
             checks.no_fields("platform.moonshot.cn/docs/guide/use-web-search", "web_search_options"),
             checks.common_roles("earendil-works/pi, detectCompat"),
-            checks.in_range("platform.kimi.ai/docs/guide/migrating-from-openai-to-kimi", "temperature", 0, 1),
+            checks.no_fields(
+                "UKGovernmentBEIS/inspect_ai#5156, QuantumNous/new-api#5372",
+                *("frequency_penalty", "presence_penalty", "temperature", "top_p"),
+                message="only one value is allowed for this model",
+            ),
             checks.not_both("HKUDS/nanobot#3939", "thinking", "reasoning_effort"),
             checks.reasoning_off(
                 "can1357/oh-my-pi#1077",
