@@ -190,6 +190,9 @@ class DialectRules:
     """The word for the tool choice ``required`` on this server."""
     forced_call_excludes_reasoning: bool = False
     """Whether the server, whose models reason by default, rejects a forced tool call with it. Such a request turns reasoning off."""
+    reasoning_excludes_settings: bool = True
+    """Whether the server of Messages rejects a forced tool call, ``top_k``, and most values of ``temperature`` and ``top_p`` with
+    reasoning, as Anthropic's server does. A forced call then excludes reasoning, and reasoning the settings of sampling."""
     functions_exclude_reasoning: bool = False
     """Whether the server rejects functions of chat_completions with reasoning. Such a request turns reasoning off."""
     accepts_strict: bool = True

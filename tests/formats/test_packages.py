@@ -102,6 +102,7 @@ DIFFERENCES: dict[str, dict[str, str]] = {
         "generate_content: reasoning is the same in requests and responses": "encode_answer_reasoning",
         "chat_completions: proxies send thinking blocks in a separate field": "decode_thinking_blocks decode_thinking_block",
         "messages: an effort is a field apart from the budget, which some servers do not read": "encode_effort has_budgets",
+        "messages: only here reasoning excludes a forced call and settings of sampling": "excludes_settings",
     },
     "response": {
         "responses: the status of an answer and of its items depend on one another": (

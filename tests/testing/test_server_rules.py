@@ -268,6 +268,7 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
         for name in ("deepseek", "llamacpp", "ollama", "sglang", "vllm")
     ),
     ("deepseek", "messages", "block", _block(type="image", source={"type": "url", "url": "https://example.com/a.png"})),
+    ("deepseek", "messages", "thinking_excludes", {"max_tokens": 9, "thinking": {"type": "adaptive"}, "top_p": 0.5}),
     ("deepseek", "messages", "thinking_required", _called(_THOUGHT)),
     ("deepseek", "messages", "thinking_required", _called() | {"thinking": {"type": "disabled"}}),
     ("deepseek", "messages", "thinking_required", {"max_tokens": 9, "messages": [_USER, _ANSWER, _USER]}),

@@ -227,7 +227,7 @@ def _with_rules(spec: FormatSpec, rules: DialectRules) -> FormatSpec:
 def _excludes_reasoning(spec: FormatSpec, rules: DialectRules) -> Callable[[ir.Request], bool]:
     """Return a check for requests with which a server rejects reasoning."""
     excluding = [
-        spec.excludes_reasoning,
+        *([spec.excludes_reasoning] if rules.reasoning_excludes_settings else []),
         *([forces_call] if rules.forced_call_excludes_reasoning else []),
         *([has_output_format] if rules.format_excludes_reasoning else []),
         *([has_functions] if rules.functions_exclude_reasoning else []),

@@ -58,7 +58,10 @@ MESSAGES: Mapping[str, DialectRules] = {
         server="DeepSeek",
         accepts_later_instructions=False,
         ignores=frozenset({"container", "mcp_servers", "service_tier", "top_k"}),
+        ignores_while_reasoning=frozenset({"temperature"}),
+        ranges={"temperature": (0, 2)},
         forced_call_excludes_reasoning=True,
+        reasoning_excludes_settings=False,
         reasoning_history="required",
         accepts_unsigned_reasoning=True,
         media=IMAGES | {"image_file_id"},
@@ -96,9 +99,11 @@ MESSAGES: Mapping[str, DialectRules] = {
                 "api-docs.deepseek.com/guides/thinking_mode, Tool Calls; QwenLM/qwen-code#3788, "
                 "musistudio/claude-code-router#1639": "reasoning_history",
                 "NousResearch/hermes-agent#17510, can1357/oh-my-pi#908": "accepts_unsigned_reasoning",
-                "api-docs.deepseek.com/guides/anthropic_api, Simple Fields": "ignores ignores_nested output_formats",
+                "api-docs.deepseek.com/guides/anthropic_api, Simple Fields": (
+                    "ignores ignores_nested output_formats ranges reasoning_excludes_settings"
+                ),
                 "api-docs.deepseek.com/guides/anthropic_api, Message Fields": "cache_marks rejects_blocks server_tools",
-                "api-docs.deepseek.com/guides/thinking_mode": "efforts replaced_efforts",
+                "api-docs.deepseek.com/guides/thinking_mode": "efforts replaced_efforts ignores_while_reasoning",
                 "api-docs.deepseek.com/api/create-message, Uploaded image file; Stack-Cairn/LiveAgent#795": "media",
             }
         ),
@@ -112,6 +117,7 @@ MESSAGES: Mapping[str, DialectRules] = {
         server_tools=frozenset(),
         media=IMAGES,
         ranges={"temperature": (0.01, 1), "top_p": (0.01, 1)},
+        reasoning_excludes_settings=False,
         output_formats=frozenset({"json_object"}),
         sources=sources_of_fields(
             {
@@ -120,7 +126,7 @@ MESSAGES: Mapping[str, DialectRules] = {
                 "NousResearch/hermes-agent#75779, NousResearch/hermes-agent#75748": "accepts_unsigned_reasoning",
                 "ding113/claude-code-hub#1262, MiniMax-AI/MiniMax-M3#23": "server_tools",
                 "decolua/9router#817": "output_formats",
-                "platform.minimax.io/docs/api-reference/text-anthropic-api, Supported Parameters": "ignores",
+                "platform.minimax.io/docs/api-reference/text-anthropic-api, Supported Parameters": "ignores reasoning_excludes_settings",
                 "platform.minimax.io/docs/api-reference/text-chat-anthropic": "media",
                 "platform.minimax.io/docs/api-reference/text-chat; HKUDS/Vibe-Trading#33": "ranges",
             }

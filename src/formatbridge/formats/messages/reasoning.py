@@ -184,6 +184,11 @@ def encode_effort(node: ir.ReasoningConfig | ir.Message, losses: Ledger) -> str 
     return accepted
 
 
+def excludes_settings(losses: Ledger) -> bool:
+    """Return whether the server that receives the request rejects a forced call and settings of sampling next to thinking."""
+    return losses.dialect is None or losses.dialect.reasoning_excludes_settings
+
+
 def has_budgets(losses: Ledger) -> bool:
     """Return whether a request has a budget for the server that receives it, instead of an effort or a type of thinking only."""
     return losses.dialect is None or not (_ignores_budgets(losses) or losses.dialect.reasoning_control == "thinking_adaptive")

@@ -13,7 +13,13 @@ from formatbridge.formats.messages.content import SYSTEM_BLOCK_KINDS, decode_con
 from formatbridge.formats.messages.conversation import TurnEncoder, decode_message, encode_instruction
 from formatbridge.formats.messages.holds import drop_unheld
 from formatbridge.formats.messages.hosted_tools import decode_server
-from formatbridge.formats.messages.reasoning import SMALLEST_BUDGET, decode_reasoning_config, encode_reasoning_config, has_budgets
+from formatbridge.formats.messages.reasoning import (
+    SMALLEST_BUDGET,
+    decode_reasoning_config,
+    encode_reasoning_config,
+    excludes_settings,
+    has_budgets,
+)
 from formatbridge.formats.messages.schema import decode_format, encode_format, encode_json_mode
 from formatbridge.formats.messages.settings import SETTINGS, decode_nested_settings, encode_limit, encode_settings
 from formatbridge.formats.messages.tools import decode_tool, decode_tool_choice, encode_tool_choice, encode_tools, server_tools_of
@@ -89,7 +95,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
         body |= add_reasoning_off({"thinking": dict(_OFF)}, losses)
     if settings:
         has_thinking = reasoning is not None and body.get("thinking", _OFF) != _OFF
-        encode_settings(request, body, has_thinking, losses, options)
+        encode_settings(request, body, has_thinking and excludes_settings(losses), losses, options)
     if request.stream:
         body["stream"] = True
     return body
@@ -99,7 +105,7 @@ def _budget_of(
     reasoning: ir.ReasoningConfig | None, messages: list[JsonObject], losses: Ledger, *, is_forced: bool
 ) -> tuple[int | None, str | None]:
     """Return the budget for reasoning, and the code of what the server rejects with reasoning: a forced call, or these messages."""
-    if is_forced:
+    if is_forced and (excludes_settings(losses) or forced_call_excludes_reasoning(losses)):
         return None, "with_forced_call"
     if reasoning is None or reasoning.budget is None or is_reasoning_off(reasoning):
         return None, None

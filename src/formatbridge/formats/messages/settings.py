@@ -83,17 +83,18 @@ def encode_limit(request: ir.Request, budget: int, losses: Ledger, options: Opti
     return default
 
 
-def encode_settings(request: ir.Request, body: JsonObject, has_thinking: bool, losses: Ledger, options: Options) -> None:
-    """Encode the settings into a body. ``has_thinking``: the request turns thinking on."""
+def encode_settings(request: ir.Request, body: JsonObject, is_restricted: bool, losses: Ledger, options: Options) -> None:
+    """Encode the settings into a body. ``is_restricted``: the request turns thinking on, for a server that restricts sampling then."""
     settings, encoded = request.settings, _ENCODED_WITH_SAMPLING
     accepts_sampling = options.messages_version < _VERSION_WITHOUT_SAMPLING
-    if has_thinking or not accepts_sampling:
+    if is_restricted or not accepts_sampling:
         _encode_restricted_sampling(request, body, accepts_sampling, losses)
     else:
         encoded = _ENCODED | _default_sampling(settings)
         if settings.get("top_k") is not None:
             body["top_k"] = _encode_top_k(request, settings["top_k"], losses)
-    encode_flat_settings(request, SETTINGS, body, losses, encoded, RANGES)
+    ranges = RANGES if losses.dialect is None else {**RANGES, **losses.dialect.ranges}
+    encode_flat_settings(request, SETTINGS, body, losses, encoded, ranges)
     if _NOT_FLAT.isdisjoint(settings):
         return
     if settings.get("automatic_cache"):

@@ -505,7 +505,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
 RULES_NOT_ENFORCED: Mapping[tuple[str | None, fb.FormatName], frozenset[str]] = {
     ("cerebras", "chat_completions"): frozenset({"metadata_not_stored"}),
     ("deepseek", "chat_completions"): frozenset({"stop_count"}),
-    ("deepseek", "messages"): frozenset({"unknown_signature"}),
+    ("deepseek", "messages"): frozenset({"thinking_excludes", "unknown_signature"}),
     ("fireworks", "chat_completions"): frozenset({"metadata_not_stored"}),
     ("huggingface", "chat_completions"): frozenset({"empty_list"}),
     ("llamacpp", "chat_completions"): frozenset({"stop_count"}),
