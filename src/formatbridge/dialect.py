@@ -20,7 +20,8 @@ ReasoningControl = Literal[
 - ``reasoning_toggle``: ``reasoning_effort``, or ``reasoning`` with only ``enabled``.
 - ``thinking_and_effort``: ``thinking`` with a type, and ``reasoning_effort`` next to it.
 - ``thinking_or_effort``: ``reasoning_effort``, or ``thinking`` with ``budget_tokens``. ``thinking_type_or_effort``: without a budget.
-- ``thinking_adaptive``: ``thinking`` with the type ``adaptive`` or ``disabled``. In Messages: the other types are rejected.
+- ``thinking_adaptive``: ``thinking`` with the type ``adaptive`` or ``disabled``. In Messages: the other types are rejected, and an effort
+  has no effect.
 - ``enable_thinking``: this flag, with ``thinking_budget`` or ``reasoning_effort`` next to it.
 - ``kwarg_or_effort``: a flag in ``chat_template_kwargs``, or ``reasoning_effort``.
 - ``kwarg_or_budget_tokens``: the same, also with ``thinking_budget_tokens``.

@@ -82,8 +82,8 @@ def test_a_function_with_a_name_that_openai_rejects_gets_the_fields_that_the_ser
     ]
 
 
-def test_an_effort_stays_next_to_a_forced_call() -> None:
-    """MiniMax has no output formats. Its effort is a setting of the same object, and nothing excludes it there."""
+def test_reasoning_stays_next_to_a_forced_call() -> None:
+    """MiniMax accepts both together. Output formats and efforts, in one object, are what it does not have."""
     body: dict[str, Any] = {
         "model": "m",
         "max_tokens": 9,
@@ -96,9 +96,11 @@ def test_an_effort_stays_next_to_a_forced_call() -> None:
 
     converted = fb.convert_request(body, source="messages", target=fb.Target("messages", dialect="minimax"))
 
-    assert converted.body["output_config"] == {"effort": "high"}
+    assert "output_config" not in converted.body
     assert converted.body["thinking"] == body["thinking"]
-    assert [(loss.path, loss.code) for loss in converted.losses] == [("/output_config/format", "unsupported_by_server")]
+    assert [(loss.path, loss.code) for loss in converted.losses] == [
+        (f"/output_config/{name}", "unsupported_by_server") for name in ("format", "effort")
+    ]
 
 
 @pytest.mark.parametrize(

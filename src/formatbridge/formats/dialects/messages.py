@@ -122,7 +122,7 @@ MESSAGES: Mapping[str, DialectRules] = {
         sources=sources_of_fields(
             {
                 "codexu/note-gen#918": "accepts_later_instructions",
-                "earendil-works/pi#6658, HenriGrimm/Minnow#364, chaitin/MonkeyCode#1175": "reasoning_control",
+                "earendil-works/pi#6658, HenriGrimm/Minnow#364, chaitin/MonkeyCode#1175, anomalyco/opencode#38149": "reasoning_control",
                 "NousResearch/hermes-agent#75779, NousResearch/hermes-agent#75748": "accepts_unsigned_reasoning",
                 "ding113/claude-code-hub#1262, MiniMax-AI/MiniMax-M3#23": "server_tools",
                 "decolua/9router#817": "output_formats",

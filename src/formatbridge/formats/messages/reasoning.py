@@ -143,8 +143,9 @@ def encode_reasoning_config(config: ir.ReasoningConfig, limit: int, excluded_by:
     ``limit``: the maximum number of tokens of the response. ``excluded_by``: the code of what the server rejects with thinking, or None.
     """
     drop_unheld(config, losses)
-    if losses.dialect is not None and losses.dialect.reasoning_control == "thinking_adaptive":
-        config = _without_other_types(config, losses)
+    has_amounts = losses.dialect is None or losses.dialect.reasoning_control != "thinking_adaptive"
+    if config.mode == "between_tools" and not has_amounts:
+        config = replace(config, mode=losses.changed(config, "mode", "off", "unsupported_by_server"))
     if is_reasoning_off(config):
         drop_amount(config, losses)
         # The server rejects ``display`` without thinking (official SDK, ``ThinkingConfigDisabledParam``).
@@ -153,7 +154,9 @@ def encode_reasoning_config(config: ir.ReasoningConfig, limit: int, excluded_by:
     if excluded_by is not None:
         drop_reasoning_settings(config, excluded_by, losses)
         return {}
-    if _ignores_budgets(losses):
+    if not has_amounts:
+        config = _without_amounts(config, losses)
+    elif _ignores_budgets(losses):
         config = _without_budget(config, losses)
     effort = encode_effort(config, losses)
     thinking = _encode_budget(config, limit, losses) or _encode_mode(config, effort, losses)
@@ -198,14 +201,12 @@ def _ignores_budgets(losses: Ledger) -> bool:
     return losses.dialect is not None and "thinking/budget_tokens" in losses.dialect.ignores_nested
 
 
-def _without_other_types(config: ir.ReasoningConfig, losses: Ledger) -> ir.ReasoningConfig:
-    """Replace a budget, and thinking between tool calls only, by the types ``adaptive`` and ``disabled``."""
-    if config.mode == "between_tools":
-        return replace(config, mode=losses.changed(config, "mode", "off", "unsupported_by_server"))
-    if config.budget is None or is_reasoning_off(config):
-        return config
-    losses.changed(config, "budget", "adaptive", "unsupported_by_server")
-    return replace(config, budget=None, mode="adaptive")
+def _without_amounts(config: ir.ReasoningConfig, losses: Ledger) -> ir.ReasoningConfig:
+    """Replace an effort and a budget by the type ``adaptive``."""
+    amounts = [name for name in ("effort", "budget") if getattr(config, name) is not None]
+    for name in amounts:
+        losses.changed(config, name, "adaptive", "unsupported_by_server")
+    return replace(config, effort=None, budget=None, mode="adaptive") if amounts else config
 
 
 def _without_budget(config: ir.ReasoningConfig, losses: Ledger) -> ir.ReasoningConfig:

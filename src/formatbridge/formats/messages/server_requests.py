@@ -6,6 +6,7 @@ from functools import partial
 
 from formatbridge.dialect import DialectRules
 from formatbridge.formats.format import ServerRequests
+from formatbridge.formats.messages.reasoning import EFFORTS
 from formatbridge.jsontext.pointers import shift_index
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -13,16 +14,26 @@ from formatbridge.report.ledger import Ledger
 
 class _ServerRequests(ServerRequests):
     def with_server_fields(self, body: JsonObject, encoded: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
-        del encoded, losses
-        thinking = body.get("thinking")
-        # The encoder writes ``adaptive`` for any server, but the caller may have the other word for thinking that is on.
-        if rules.reasoning_control == "thinking_adaptive" and isinstance(thinking, dict) and thinking.get("type") == "enabled":
-            return body | {"thinking": thinking | {"type": "adaptive"}}
-        return body
+        del losses
+        return _with_type_of_thinking(body, encoded) if rules.reasoning_control == "thinking_adaptive" else body
 
     def with_missing_messages(self, body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
         is_off = (body.get("thinking") or {}).get("type") == "disabled"
         return body if rules.reasoning_history != "required" or is_off else _with_missing_thinking(body, rules, losses)
+
+
+def _with_type_of_thinking(body: JsonObject, encoded: JsonObject) -> JsonObject:
+    """Return a request with the type of thinking that the server reads, in place of another one or of an effort. It is in the report."""
+    # The encoder writes ``adaptive`` for any server, but the caller may have the other word for thinking that is on, or an effort only.
+    thinking, config = body.get("thinking"), body.get("output_config") or {}
+    if isinstance(thinking, dict) and thinking.get("type") == "enabled":
+        body = body | {"thinking": thinking | {"type": "adaptive"}}
+    elif thinking is None and "thinking" in encoded:
+        body = body | {"thinking": encoded["thinking"]}
+    if config.get("effort") in EFFORTS and body.get("thinking") != {"type": "disabled"}:
+        others = {key: value for key, value in config.items() if key != "effort"}
+        body = {key: value for key, value in body.items() if key != "output_config"} | ({"output_config": others} if others else {})
+    return body
 
 
 def _with_missing_thinking(body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
