@@ -229,6 +229,8 @@ class DialectRules:
     """The field with which a request hides the reasoning in the answer; None: as ``reasoning_control``, or none."""
     smallest_budget: int = 1
     """The smallest budget for reasoning in chat_completions, in tokens."""
+    budget_requires_effort: bool = False
+    """Whether the server ignores a budget of Messages without an effort. Such a request gets the effort that corresponds to the budget."""
     efforts: frozenset[str] | None = None
     """The efforts that the server accepts; another one becomes the nearest; None: as the format. ``default``: that of the model."""
     replaced_efforts: Mapping[str, str] = field(default_factory=dict)

@@ -173,7 +173,13 @@ MESSAGES: Mapping[str, DialectRules] = {
     "zhipu": DialectRules(
         server="Zhipu",
         accepts_later_instructions=False,
-        sources=sources_of_fields({"zai-org/GLM-5#74, diegosouzapw/OmniRoute#1447": "accepts_later_instructions"}),
+        budget_requires_effort=True,
+        sources=sources_of_fields(
+            {
+                "zai-org/GLM-5#74, diegosouzapw/OmniRoute#1447": "accepts_later_instructions",
+                "NousResearch/hermes-agent#91006, TriDefender/zcode-api#32: GLM-5": "budget_requires_effort",
+            }
+        ),
     ),
 }
 """Name of a dialect to its rules."""

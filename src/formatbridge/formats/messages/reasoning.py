@@ -143,8 +143,7 @@ def encode_reasoning_config(config: ir.ReasoningConfig, limit: int, excluded_by:
     ``limit``: the maximum number of tokens of the response. ``excluded_by``: the code of what the server rejects with thinking, or None.
     """
     drop_unheld(config, losses)
-    has_amounts = losses.dialect is None or losses.dialect.reasoning_control != "thinking_adaptive"
-    if config.mode == "between_tools" and not has_amounts:
+    if config.mode == "between_tools" and _has_types_only(losses):
         config = replace(config, mode=losses.changed(config, "mode", "off", "unsupported_by_server"))
     if is_reasoning_off(config):
         drop_amount(config, losses)
@@ -154,16 +153,14 @@ def encode_reasoning_config(config: ir.ReasoningConfig, limit: int, excluded_by:
     if excluded_by is not None:
         drop_reasoning_settings(config, excluded_by, losses)
         return {}
-    if not has_amounts:
-        config = _without_amounts(config, losses)
-    elif _ignores_budgets(losses):
-        config = _without_budget(config, losses)
+    config = _with_amounts_of_server(config, losses)
     effort = encode_effort(config, losses)
     thinking = _encode_budget(config, limit, losses) or _encode_mode(config, effort, losses)
     if thinking is not None and config.visibility is not None and thinking["type"] in ("enabled", "adaptive"):
         thinking["display"] = "omitted" if config.visibility == "hide" else "summarized"
         if config.visibility in ("concise", "detailed"):
             losses.changed(config, "visibility", "summarized", severity="info")
+    effort = effort or _effort_next_to_budget(thinking or {}, losses)
     body: JsonObject = {"thinking": thinking} if thinking else {}
     return body | {"output_config": {"effort": effort}} if effort else body
 
@@ -187,6 +184,17 @@ def encode_effort(node: ir.ReasoningConfig | ir.Message, losses: Ledger) -> str 
     return accepted
 
 
+def _effort_next_to_budget(thinking: JsonObject, losses: Ledger) -> str | None:
+    """Return the effort without which the server ignores a budget, and note that it is added; None if the server needs none."""
+    rules = losses.dialect
+    if rules is None or not rules.budget_requires_effort or "budget_tokens" not in thinking:
+        return None
+    effort = effort_for_server(effort_of_budget(thinking["budget_tokens"]), rules)
+    return (
+        str(losses.added("/output_config/effort", effort, f"{rules.server} ignores a budget without an effort")) if effort else None
+    )
+
+
 def excludes_settings(losses: Ledger) -> bool:
     """Return whether the server that receives the request rejects a forced call and settings of sampling next to thinking."""
     return losses.dialect is None or losses.dialect.reasoning_excludes_settings
@@ -194,11 +202,22 @@ def excludes_settings(losses: Ledger) -> bool:
 
 def has_budgets(losses: Ledger) -> bool:
     """Return whether a request has a budget for the server that receives it, instead of an effort or a type of thinking only."""
-    return losses.dialect is None or not (_ignores_budgets(losses) or losses.dialect.reasoning_control == "thinking_adaptive")
+    return not (_ignores_budgets(losses) or _has_types_only(losses))
+
+
+def _has_types_only(losses: Ledger) -> bool:
+    return losses.dialect is not None and losses.dialect.reasoning_control == "thinking_adaptive"
 
 
 def _ignores_budgets(losses: Ledger) -> bool:
     return losses.dialect is not None and "thinking/budget_tokens" in losses.dialect.ignores_nested
+
+
+def _with_amounts_of_server(config: ir.ReasoningConfig, losses: Ledger) -> ir.ReasoningConfig:
+    """Return settings of thinking that is on, without amounts in a form that the server does not read."""
+    if _has_types_only(losses):
+        return _without_amounts(config, losses)
+    return _without_budget(config, losses) if _ignores_budgets(losses) else config
 
 
 def _without_amounts(config: ir.ReasoningConfig, losses: Ledger) -> ir.ReasoningConfig:
