@@ -77,6 +77,7 @@ FIELD_PATHS = FieldPaths(
         "Request.billing_policy": LossRule(neutral=({"type": "billing_policy"}, {"type": "billing_policy", "bill_to": "self"})),
         "Request.compaction": LossRule("impossible"),
         "Request.container": LossRule("impossible", "not_portable"),
+        "Request.context_management": LossRule(neutral=({}, {"edits": []}, {"edits": None})),
         "Request.context_management/edits/*": LossRule(),
         "Request.context_management/edits/*/instructions": LossRule(),
         "Request.context_management/edits/*/pause_after_compaction": LossRule(neutral=(False,)),
