@@ -15,11 +15,21 @@ from formatbridge.report.ledger import Ledger
 class _ServerRequests(ServerRequests):
     def with_server_fields(self, body: JsonObject, encoded: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
         del losses
+        if "thinking/budget_tokens" in rules.ignores_nested:
+            body = _without_budget(body, encoded)
         return _with_type_of_thinking(body, encoded) if rules.reasoning_control == "thinking_adaptive" else body
 
     def with_missing_messages(self, body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
         is_off = (body.get("thinking") or {}).get("type") == "disabled"
         return body if rules.reasoning_history != "required" or is_off else _with_missing_thinking(body, rules, losses)
+
+
+def _without_budget(body: JsonObject, encoded: JsonObject) -> JsonObject:
+    """Return a request without the budget that the encoder has replaced. Next to a forced call it writes none for any server."""
+    thinking, written = body.get("thinking"), encoded.get("thinking") or {}
+    if not isinstance(thinking, dict) or written.get("type") in (None, "disabled") or "budget_tokens" in written:
+        return body
+    return body | {"thinking": {key: value for key, value in thinking.items() if key != "budget_tokens"}}
 
 
 def _with_type_of_thinking(body: JsonObject, encoded: JsonObject) -> JsonObject:
