@@ -12,6 +12,7 @@ from formatbridge.formats.format import ServerRequests
 from formatbridge.formats.responses.citations import shift_annotations
 from formatbridge.formats.responses.reasoning import PARAGRAPH
 from formatbridge.formats.shared.parts import is_same_list
+from formatbridge.formats.shared.settings import EFFORTS
 from formatbridge.jsontext.pointers import shift_index
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -55,6 +56,16 @@ def _tool_for_server(tool: JsonObject, pointer: str, rules: DialectRules, losses
     tool = {key: value for key, value in tool.items() if key not in unread} if unread else tool
     kind = rules.tool_types.get(tool.get("type", ""))
     return tool if kind is None else tool | {"type": kind}
+
+
+def _without_unknown_effort(body: JsonObject, losses: Ledger) -> JsonObject:
+    """Return a request without an effort of no server, for a server with a list of efforts. The encoder has replaced the others."""
+    config = body.get("reasoning") or {}
+    if config.get("effort") in (None, *EFFORTS):
+        return body
+    losses.dropped_at("/reasoning/effort", "unsupported_by_server")
+    config = {key: value for key, value in config.items() if key != "effort"}
+    return {key: value for key, value in body.items() if key != "reasoning"} | ({"reasoning": config} if config else {})
 
 
 def _with_includes_of_server(body: JsonObject, accepted: frozenset[str], losses: Ledger) -> JsonObject:
@@ -171,6 +182,8 @@ class _ServerRequests(ServerRequests):
             body = {key: value for key, value in body.items() if key != "store"}
         if rules.rejects_in_tools or rules.tool_types:
             body = _with_tools_of_server(body, rules, losses)
+        if rules.efforts is not None:
+            body = _without_unknown_effort(body, losses)
         if rules.includes is not None:
             body = _with_includes_of_server(body, rules.includes, losses)
         if isinstance(body.get("input"), list):
