@@ -251,7 +251,7 @@ class DialectRules:
     accepts_refusals: bool = True
     """Whether an assistant message may have refusals; otherwise they become text."""
     tiers: frozenset[str] | None = None
-    """The words for ``service_tier`` that the server accepts in chat_completions; None: as the format."""
+    """The words for ``service_tier`` that the server accepts in chat_completions and responses; None: as the format."""
     accepts_nulls: bool = True
     """Whether fields of a request, and the ids of items of Responses, may be null; otherwise those that a caller of the same format sets to
     null are left out."""

@@ -79,7 +79,8 @@ CONVERT = ("convert", "--from", "openai", "--kind", "request", "--to", "anthropi
         ),
         (["convert", "--to", "messages", "--kind", "zzz"], "expected request, response, error, models"),
         (["convert", "--to", "antropic"], "did you mean 'anthropic'?"),
-        (["convert", "--to", "groq"], "did you mean chat_completions@groq?"),
+        (["convert", "--to", "mistral"], "did you mean chat_completions@mistral?"),
+        (["convert", "--to", "groq"], "did you mean chat_completions@groq or responses@groq?"),
         (["convert", "--to", "openai@openruter"], "perhaps openrouter; expected one of"),
     ],
 )

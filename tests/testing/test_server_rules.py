@@ -21,6 +21,8 @@ _SKILLS = {"container": {"skills": [{"type": "anthropic", "skill_id": "pptx", "v
 _MARK = {"type": "ephemeral"}
 _MARKED_PART = {"messages": [{"role": "user", "content": [{"type": "text", "text": "x", "cache_control": _MARK}]}]}
 _THOUGHT = {"type": "thinking", "thinking": "", "signature": ""}
+_NOW: dict[str, Any] = {"type": "function", "name": "now", "parameters": {"type": "object", "properties": {}}}
+_JSON_SCHEMA = {"format": {"type": "json_schema", "name": "x", "schema": {"type": "object"}}}
 _SEARCH_CALL = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "x"}}
 _EFFORT_OF_XAI = {"input": "hi", "reasoning": {"effort": "max"}}
 
@@ -205,6 +207,20 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("vllm", "chat_completions", "generation_prompt", _PREFILL | {"continue_final_message": True}),
     ("vllm", "responses", "include", {"input": "hi", "include": ["web_search_call.action.sources"]}),
     *(
+        ("groq", "responses", "field", {"input": "hi", **field})
+        for field in ({"include": ["reasoning.encrypted_content"]}, {"prompt_cache_key": "k"}, {"top_logprobs": 2})
+    ),
+    ("groq", "responses", "store", {"input": "hi", "store": True}),
+    ("groq", "responses", "service_tier", {"input": "hi", "service_tier": "priority"}),
+    ("groq", "responses", "tool_choice", {"input": "hi", "tool_choice": {"type": "function", "name": "f"}}),
+    ("groq", "responses", "tool_type", {"input": "hi", "tools": [{"type": "web_search"}]}),
+    ("groq", "responses", "most", {"input": "hi", "tools": [_NOW] * 129}),
+    ("groq", "responses", "effort", {"input": "hi", "reasoning": {"effort": "minimal"}}),
+    ("groq", "responses", "item_type", {"input": [_USER, {"type": "configuration_update", "reasoning": {"effort": "low"}}]}),
+    ("groq", "responses", "part_type", _input_file()),
+    ("groq", "responses", "format_with_tools", {"input": "hi", "tools": [_NOW], "text": _JSON_SCHEMA}),
+    ("groq", "responses", "schema_in_stream", {"input": "hi", "stream": True, "text": _JSON_SCHEMA}),
+    *(
         (name, "responses", "item_type", {"input": [_USER, item]})
         for name in ("ollama", "vllm")
         for item in ({"type": "item_reference", "id": "msg_1"}, {"id": "msg_1"}, _SEARCH_CALL)
@@ -313,6 +329,16 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("vertex", "messages", "tool_type", _tool("web_search_20250305")),
     ("vllm", "chat_completions", "generation_prompt", _PREFILL | {"continue_final_message": True, "add_generation_prompt": False}),
     ("vllm", "responses", "include", {"input": "hi", "include": ["message.output_text.logprobs"]}),
+    ("groq", "responses", "field", {"input": "hi", "metadata": {"a": "b"}, "user": "u", "truncation": "disabled"}),
+    ("groq", "responses", "store", {"input": "hi", "store": False}),
+    ("groq", "responses", "service_tier", {"input": "hi", "service_tier": "flex"}),
+    ("groq", "responses", "tool_choice", {"input": "hi", "tool_choice": "required"}),
+    ("groq", "responses", "tool_type", {"input": "hi", "tools": [_NOW, {"type": "browser_search"}]}),
+    ("groq", "responses", "most", {"input": "hi", "tools": [_NOW] * 128}),
+    ("groq", "responses", "effort", {"input": "hi", "reasoning": {"effort": "low"}}),
+    ("groq", "responses", "part_type", _input_image("png")),
+    ("groq", "responses", "format_with_tools", {"input": "hi", "tools": [_NOW], "text": {"verbosity": "low"}}),
+    ("groq", "responses", "schema_in_stream", {"input": "hi", "stream": True, "text": {"format": {"type": "json_object"}}}),
     *(
         (name, "responses", "item_type", {"input": [_USER, {"type": "reasoning", "id": "rs_1", "summary": []}]})
         for name in ("ollama", "vllm")

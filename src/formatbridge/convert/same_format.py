@@ -270,12 +270,12 @@ class _Adaptation:
         return pointers
 
     def _tools_outside_list(self, losses: Ledger) -> list[str]:
-        """Return the pointers of tools that a list of allowed tools excludes, if the server reads no such list; note them.
+        """Return the pointers of tools that a choice excludes, if the server reads neither such a list nor such a name; note them.
 
         The encoder writes some of them for no server, so that the encodings do not differ.
         """
         choice = self.request.tool_choice
-        if choice is None or choice.mode != "allowed" or self._format_of_server.tool_rules.allowed_modes:
+        if choice is None or choice.mode not in ("allowed", "named") or self._format_of_server.tool_rules.allowed_modes:
             return []
         lists = tuple(f"/{name}/" for name in self._format.item_identity.tool_lists)
         excluded = [loss for loss in self._noted.losses if loss.code == "not_allowed" and loss.path.startswith(lists)]

@@ -25,6 +25,12 @@ _IGNORED_BY_OLLAMA = frozenset({
     "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "safety_identifier", "service_tier", "store", "tool_choice",
     "top_logprobs", "truncation", "user",
 })  # fmt: skip
+_REJECTED_BY_GROQ = frozenset({
+    "background", "context_management", "conversation", "include", "max_tool_calls", "moderation", "previous_response_id", "prompt",
+    "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "safety_identifier", "stream_options", "top_logprobs",
+})  # fmt: skip
+_GROQ_PAGE = "console.groq.com/docs/responses-api"
+_GROQ_TYPES = "GroqCloud API specification 2.1 (tryAGI/AutoSDK specs/groq.yaml), CreateResponseRequest"
 _XAI_TOOLS = frozenset({
     "web_search", "code", "image_generation", "mcp", "x_search", "collections_search", "file_search", "code_execution", "shell",
 })  # fmt: skip
@@ -32,6 +38,50 @@ _XAI_TOOLS = frozenset({
 RESPONSES: Mapping[str, DialectRules] = {
     "openai": DialectRules(server="OpenAI"),
     "azure": DialectRules(server="Azure OpenAI"),
+    "groq": DialectRules(
+        server="Groq",
+        rejects=_REJECTED_BY_GROQ,
+        ignores=frozenset({"truncation"}),
+        ignores_nested=frozenset({"text/verbosity"}),
+        stores_responses=False,
+        rejects_items=_ITEMS_OF_OPENAI,
+        accepts_later_configuration=False,
+        has_custom_tools=False,
+        has_namespaces=False,
+        has_tool_search=False,
+        server_tools=frozenset({"browser_search", "code", "mcp"}),
+        search_tool="browser_search",
+        tool_modes=frozenset({"auto", "none", "required"}),
+        accepts_allowed_tools=False,
+        most_tools=128,
+        tiers=frozenset({"auto", "default", "flex"}),
+        efforts=frozenset({"low", "medium", "high"}),
+        format_excludes_tools=True,
+        schema_excludes_stream=True,
+        accepts_unsigned_reasoning=True,
+        reads_encrypted_reasoning=False,
+        summary_is_reasoning=False,
+        media=IMAGES,
+        accepts_generated_images=False,
+        accepts_refusals=False,
+        cache_marks="none",
+        sources=sources_of_fields(
+            {
+                f"{_GROQ_PAGE}, Unsupported Features; {_GROQ_TYPES}": "rejects",
+                f"{_GROQ_PAGE}, Unsupported Features": "ignores",
+                f"{_GROQ_PAGE}, Built-In Tools, Model Context Protocol": "server_tools search_tool",
+                f"{_GROQ_PAGE}, Multi-turn Conversations, Reasoning: an answer with reasoning text is sent back as input": (
+                    "accepts_unsigned_reasoning reads_encrypted_reasoning summary_is_reasoning"
+                ),
+                f"{_GROQ_PAGE}, Image Inputs; {_GROQ_TYPES}, ResponseInputContent": "media accepts_refusals cache_marks",
+                _GROQ_TYPES: "ignores_nested stores_responses most_tools tiers efforts",
+                f"{_GROQ_TYPES}, ResponseInputItem": "rejects_items accepts_later_configuration accepts_generated_images",
+                f"{_GROQ_TYPES}, ResponseTool": "has_custom_tools has_namespaces has_tool_search",
+                f"{_GROQ_TYPES}, ResponseNamedToolChoice: a function in another form than OpenAI's": "tool_modes accepts_allowed_tools",
+                "console.groq.com/docs/structured-outputs: no streaming, no tools": "format_excludes_tools schema_excludes_stream",
+            }
+        ),
+    ),
     "ollama": DialectRules(
         server="Ollama",
         rejects=frozenset({"previous_response_id"}),

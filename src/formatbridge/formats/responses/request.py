@@ -26,7 +26,7 @@ from formatbridge.formats.responses.tools import (
 from formatbridge.formats.shared.json_mode import lacks_json_word, note_json_instruction, with_json_instruction
 from formatbridge.formats.shared.settings import EFFORTS, decode_flat_settings
 from formatbridge.formats.shared.tool_results import note_orphan, pair_results_without_ids
-from formatbridge.formats.shared.tool_selection import added_tools
+from formatbridge.formats.shared.tool_selection import added_tools, all_tools
 from formatbridge.formats.shared.tools import drop_choice
 from formatbridge.formats.shared.turns import leading_instructions, note_no_turns, note_prefill, with_instructions_first
 from formatbridge.formats.shared.unmodelled_fields import extend_extra, merge_extra, read_extra
@@ -131,7 +131,7 @@ def _encode_tools(request: ir.Request, items: list[JsonObject], losses: Ledger) 
     if "tools" not in body and not any(item.get("type") == "additional_tools" for item in items):
         drop_choice(request, losses)
         return body
-    choice = encode_tool_choice(request.tool_choice, request.tools, losses) if request.tool_choice else None
+    choice = encode_tool_choice(request.tool_choice, all_tools(request), losses) if request.tool_choice else None
     if choice is not None:
         body["tool_choice"] = choice
     if "parallel_tool_calls" in request.settings:

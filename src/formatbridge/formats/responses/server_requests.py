@@ -12,7 +12,7 @@ from formatbridge.formats.format import ServerRequests
 from formatbridge.formats.responses.citations import shift_annotations
 from formatbridge.formats.responses.reasoning import PARAGRAPH
 from formatbridge.formats.shared.parts import is_same_list
-from formatbridge.formats.shared.settings import EFFORTS
+from formatbridge.formats.shared.settings import EFFORTS, drop_setting_with_code
 from formatbridge.jsontext.pointers import shift_index
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -176,6 +176,12 @@ def _joined(parts: list[JsonObject], separator: str) -> JsonObject:
 
 
 class _ServerRequests(ServerRequests):
+    def adapt_encoded(self, body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
+        if rules.tiers is None or body.get("service_tier") in (None, *rules.tiers):
+            return body
+        drop_setting_with_code(request, "tier", "unsupported_by_server", losses, severity="info")
+        return {key: value for key, value in body.items() if key != "service_tier"}
+
     def without_unread_values(self, body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
         del request
         if not rules.stores_responses and body.get("store", False) is None:

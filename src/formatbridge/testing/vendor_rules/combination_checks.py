@@ -13,11 +13,19 @@ from formatbridge.testing.vendor_rules.openai import openai_failure
 from formatbridge.testing.vendor_rules.rule import Facts, Rule
 
 
+def _output_format(body: JsonObject) -> JsonObject:
+    """Return the output format of a request: of Chat Completions as it is, of Responses unless it is text."""
+    if "text" not in body:
+        return body.get("response_format") or {}
+    format: JsonObject = body["text"].get("format") or {}
+    return format if format.get("type") != "text" else {}
+
+
 def format_without_tools(source: str, message: str, *, code: str | None = None) -> Rule:
     """Return a rule for servers that reject an output format next to tools."""
 
     def check(body: JsonObject, _facts: Facts) -> Failure | None:
-        is_refused = body.get("tools") and body.get("response_format")
+        is_refused = body.get("tools") and _output_format(body)
         return openai_failure(400, message, param="response_format", code=code) if is_refused else None
 
     return Rule("format_with_tools", "a `response_format` next to `tools`", source, check)
@@ -38,7 +46,7 @@ def schema_without_stream(source: str, message: str) -> Rule:
     """Return a rule for servers that have no output format with a schema in a stream."""
 
     def check(body: JsonObject, _facts: Facts) -> Failure | None:
-        is_refused = body.get("stream") and (body.get("response_format") or {}).get("type") == "json_schema"
+        is_refused = body.get("stream") and _output_format(body).get("type") == "json_schema"
         return openai_failure(400, message, param="response_format") if is_refused else None
 
     return Rule("schema_in_stream", "a `json_schema` in a stream", source, check)

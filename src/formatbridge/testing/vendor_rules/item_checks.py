@@ -40,6 +40,18 @@ def check_ollama_parts(body: JsonObject, _facts: Facts) -> Failure | None:
     return None
 
 
+def part_types(source: str, *types: str) -> Rule:
+    """Return a rule for servers of Responses that read only some types of parts."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        for index, part in _parts_of_items(body):
+            if part.get("type") not in types:
+                return openai_failure(400, f"unsupported content type: {part.get('type')}", param=f"input[{index}]")
+        return None
+
+    return Rule("part_type", f"a part of another type than {', '.join(types)}", source, check)
+
+
 def _parts_of_items(body: JsonObject) -> Iterator[tuple[int, JsonObject]]:
     for index, item in enumerate(_items(body)):
         if item.get("type", "message") == "reasoning":

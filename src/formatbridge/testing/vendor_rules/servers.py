@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import formatbridge as fb
-from formatbridge.testing.vendor_rules import clouds, item_checks
+from formatbridge.testing.vendor_rules import clouds, groq, item_checks
 from formatbridge.testing.vendor_rules import combination_checks as combinations
 from formatbridge.testing.vendor_rules import server_checks as checks
 from formatbridge.testing.vendor_rules.rule import Rule
@@ -243,7 +243,8 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             ),
             checks.functions_only(_GROQ, prefix=("browser_search", "code_interpreter")),
             checks.at_most(_GROQ, "tools", 128),
-        )
+        ),
+        "responses": groq.RESPONSES,
     },
     "xai": {
         _CHAT: (
@@ -507,6 +508,7 @@ RULES_NOT_ENFORCED: Mapping[tuple[str | None, fb.FormatName], frozenset[str]] = 
     ("deepseek", "chat_completions"): frozenset({"stop_count"}),
     ("deepseek", "messages"): frozenset({"thinking_excludes", "unknown_signature"}),
     ("fireworks", "chat_completions"): frozenset({"metadata_not_stored"}),
+    ("groq", "responses"): frozenset({"reasoning_not_stored"}),
     ("huggingface", "chat_completions"): frozenset({"empty_list"}),
     ("llamacpp", "chat_completions"): frozenset({"stop_count"}),
     ("minimax", "messages"): frozenset({"thinking_excludes", "unknown_signature"}),
