@@ -31,6 +31,12 @@ def _answer(**fields: Any) -> dict[str, Any]:
     return {"messages": [_USER, _ANSWER | fields, _USER]}
 
 
+def _result(**fields: Any) -> dict[str, Any]:
+    call = {"id": "c1", "type": "function", "function": {"name": "now", "arguments": "{}"}}
+    answer = {"role": "assistant", "content": None, "tool_calls": [call]}
+    return {"messages": [_USER, answer, {"role": "tool", "tool_call_id": "c1", "content": "noon", **fields}]}
+
+
 def _block(**block: Any) -> dict[str, Any]:
     return {"max_tokens": 9, "messages": [{"role": "user", "content": [block]}]}
 
@@ -151,6 +157,7 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("fireworks", "chat_completions", "field_of_message", _answer(reasoning="Hm.")),
     ("fireworks", "chat_completions", "field_of_message", {"messages": [{**_USER, "name": "ann"}]}),
     ("groq", "chat_completions", "field_of_message", _answer(reasoning_details=[{"type": "reasoning.text", "text": "x"}])),
+    ("groq", "chat_completions", "field_of_message", _result(name="now")),
     ("groq", "chat_completions", "format_with_tools", {**_TOOLS, **_JSON}),
     ("groq", "chat_completions", "format_with_tools", {**_TOOLS, **_SCHEMA}),
     ("groq", "chat_completions", "schema_in_stream", {**_SCHEMA, "stream": True}),
@@ -266,6 +273,7 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("zhipu", "chat_completions", "empty_text", {"messages": [{"role": "user", "content": ""}]}),
     ("cerebras", "chat_completions", "mixed_strict", _TOOLS),
     *((name, "chat_completions", "field_of_message", _answer(reasoning="x")) for name in ("cerebras", "groq")),
+    ("groq", "chat_completions", "field_of_message", _result()),
     ("groq", "chat_completions", "format_with_tools", _TOOLS),
     ("groq", "chat_completions", "format_with_tools", _JSON),
     ("groq", "chat_completions", "field", {"reasoning_effort": "none"}),

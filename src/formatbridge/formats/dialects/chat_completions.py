@@ -191,7 +191,7 @@ VENDORS: Mapping[str, DialectRules] = {
             "logprobs", "top_logprobs", "logit_bias", "n", "web_search_options", "prompt_cache_key", "verbosity", "chat_template_kwargs",
         }) | OF_OPENAI,
         ignores=frozenset({"store", "metadata", "frequency_penalty", "presence_penalty"}),
-        rejects_in_messages=_REJECTED_IN_ANSWERS | {"system.name", "developer.name", "user.name", "assistant.name"},
+        rejects_in_messages=_REJECTED_IN_ANSWERS | {"system.name", "developer.name", "user.name", "assistant.name", "tool.name"},
         has_custom_tools=False,
         server_tools=frozenset({"browser_search", "code_interpreter"}),
         search_tool="browser_search",
@@ -219,7 +219,8 @@ VENDORS: Mapping[str, DialectRules] = {
             "immersive-translate/immersive-translate#3016": "rejects.chat_template_kwargs",
             "github.com/groq/groq-python, completion_create_params.py, search_settings": "rejects.web_search_options",
             "console.groq.com/docs/openai, Currently Unsupported OpenAI Features; janhq/jan#8136, NousResearch/hermes-agent#70233; "
-            "github.com/groq/groq-python src/groq/types/chat/chat_completion_assistant_message_param.py": "rejects_in_messages",
+            "github.com/groq/groq-python src/groq/types/chat, chat_completion_assistant_message_param.py, "
+            "chat_completion_tool_message_param.py": "rejects_in_messages",
             "janhq/jan#8136, vercel/ai#8057": "reasoning_history",
             "agno-agi/agno#1065, vercel/ai#10023": "format_excludes_tools",
             "console.groq.com/docs/structured-outputs; jgravelle/GroqApiLibrary#33": "schema_excludes_stream",

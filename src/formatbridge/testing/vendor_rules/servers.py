@@ -236,7 +236,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 message="property 'chat_template_kwargs' is unsupported",
             ),
             checks.no_fields("console.groq.com/docs/openai", "logprobs", "top_logprobs", "logit_bias"),
-            checks.no_keys("console.groq.com/docs/openai", "name", roles=("system", "developer", "user", "assistant")),
+            checks.no_keys("console.groq.com/docs/openai", "name", roles=("system", "developer", "user", "assistant", "tool")),
             checks.no_keys(
                 "janhq/jan#8136, NousResearch/hermes-agent#70233, groq/groq-python, chat_completion_assistant_message_param.py",
                 *("reasoning_content", *_OF_OTHER_ANSWERS),
