@@ -377,6 +377,7 @@ VENDORS: Mapping[str, DialectRules] = {
         has_custom_tools=False,
         server_tools=frozenset({"web_search"}),
         domain_filter="search_domain_filter",
+        smallest_max_tokens=16,
         most_domains=20,
         efforts=frozenset({"minimal", "low", "medium", "high"}),
         reads=frozenset({"top_k"}),
@@ -410,6 +411,7 @@ VENDORS: Mapping[str, DialectRules] = {
                 "rejects_in_messages reasoning_history"
             ),
             "perplexityai/api-discussion#265": "requires_alternating_turns",
+            "langgenius/dify-official-plugins#3255, NetSendo/NetSendo#27": "smallest_max_tokens",
             "BerriAI/litellm#3918": "accepts_final_answers",
             "docs.perplexity.ai/docs/sonar/filters": "domain_filter most_domains",
             "docs.perplexity.ai/guides/structured-outputs, Unsupported JSON Schemas": "accepts_any_object",

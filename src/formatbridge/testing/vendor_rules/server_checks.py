@@ -282,6 +282,18 @@ def in_range(source: str, field: str, least: float, most: float, words: Words = 
     return Rule("range", f"a `{field}` below {least} or above {most}", source, check)
 
 
+def max_tokens_from(source: str, least: int) -> Rule:
+    """Return a rule for servers that reject a small ``max_tokens``."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        limit = body.get("max_tokens")
+        words = f"max_tokens must be at least {least} for {body['model']}."
+        error = {"message": words, "type": "invalid_parameter", "code": 400}
+        return None if limit is None or limit >= least else Failure(400, words, body={"error": error})
+
+    return Rule("max_tokens", f"`max_tokens` below {least}", source, check)
+
+
 def known_efforts(source: str, *efforts: str, words: Words = _openai) -> Rule:
     """Return a rule for servers that have only some efforts."""
 

@@ -363,6 +363,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             ),
             checks.no_keys("BerriAI/litellm#2373", "name", roles=("system", "user", "assistant", "tool")),
             checks.no_keys("perplexityai, chat_message_input.py", *_OF_ANSWERS),
+            checks.max_tokens_from("langgenius/dify-official-plugins#3255, NetSendo/NetSendo#27", 16),
             combinations.no_final_answer("BerriAI/litellm#3918", "Last message must have role `user`."),
             checks.tool_choices("perplexityai, completion_create_params.py", "none", "auto", "required", accepts_functions=False),
         )
