@@ -59,7 +59,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         server="LM Studio",
         cache_marks="none",
         names=MAX_TOKENS,
-        ignores=WEB_SEARCH,
+        ignores=WEB_SEARCH | {"logprobs", "top_logprobs"},
         reads=frozenset({"top_k"}),
         has_custom_tools=False,
         server_tools=frozenset(),
@@ -72,6 +72,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         sources=sources_of_fields({
             WHY_NO_CACHE_MARKS: "cache_marks",
             "lmstudio.ai/docs/developer/openai-compat/chat-completions, Supported payload parameters": "names ignores reads",
+            "lmstudio-ai/lms#60": "ignores.logprobs ignores.top_logprobs",
             "lmstudio.ai/docs/developer/openai-compat/tools": "has_custom_tools server_tools",
             "lmstudio-ai/lmstudio-bug-tracker#670": "accepts_allowed_tools tool_modes",
             "lmstudio-ai/lmstudio-bug-tracker#1120, can1357/oh-my-pi#11933": "media accepts_refusals",
