@@ -146,7 +146,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         cache_marks="none",
         reads=frozenset({"top_k"}),
         ignores=frozenset({
-            "store", "metadata", "service_tier", "verbosity", "prompt_cache_key", "web_search_options", "reasoning_format",
+            "store", "metadata", "service_tier", "user", "verbosity", "prompt_cache_key", "web_search_options", "reasoning_format",
         }) | OF_OPENAI,
         accepts_developer_role=False,
         accepts_legacy_functions=False,
@@ -163,6 +163,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         accepts_empty_tools=False,
         ranges={"top_p": (0.001, 1)},
         sources=sources_of_fields({
+            "docs.vllm.ai/en/latest/serving/openai_compatible_server, Chat Completions API": "ignores.user",
             "vllm-project/vllm#39780": "accepts_empty_tools",
             "vllm-project/vllm#20859; github.com/vllm-project/vllm vllm/v1/engine/input_processor.py, _validate_params": (
                 "controls_of_models"
