@@ -257,6 +257,22 @@ _SPACE = " "
 """The shortest text that Moonshot does not take for an empty one (Toloka/tolokaforge#1288)."""
 
 
+def _with_joined_results(body: JsonObject, losses: Ledger) -> JsonObject:
+    """Return a body whose tool results have their texts in one. A result with other parts stays."""
+    messages: list[JsonObject] = []
+    for index, message in enumerate(body["messages"]):
+        content = message.get("content")
+        if message.get("role") != "tool" or not isinstance(content, list) or any(part.get("type") != "text" for part in content):
+            messages.append(message)
+            continue
+        for position, part in enumerate(content):
+            for key in part.keys() - {"type", "text"}:
+                losses.dropped_at(f"/messages/{index}/content/{position}/{escape(key)}", "ignored_by_server", severity="info")
+        # Ollama joins consecutive messages of one role with a blank line.
+        messages.append(message | {"content": "\n\n".join(part["text"] for part in content)})
+    return body | {"messages": messages}
+
+
 def _without_empty_answers(messages: list[JsonObject], losses: Ledger) -> list[JsonObject]:
     """Leave out the messages of the model with neither content nor tool calls. What they had is in the report."""
     kept: list[JsonObject] = []
@@ -490,6 +506,8 @@ class _ServerRequests(ServerRequests):
     def with_missing_messages(self, body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
         if rules.requires_answer_text:
             body = _with_missing_texts(body, rules, losses)
+        if not rules.reads_result_parts:
+            body = _with_joined_results(body, losses)
         return body if rules.accepts_user_after_result else _with_missing_messages(body, rules, losses)
 
 

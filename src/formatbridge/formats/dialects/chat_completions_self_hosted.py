@@ -98,11 +98,13 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         reads_image_detail=False,
         accepts_strict=False,
         accepts_empty_arguments=False,
+        reads_result_parts=False,
         accepts_refusals=False,
         limits_stops=False,
         sources=sources_of_fields({
             WHY_NO_CACHE_MARKS: "cache_marks",
             f"{_OLLAMA}, decodeImageURL": "image_types",
+            "github.com/ollama/ollama openai/openai.go, FromChatRequest; ollama/ollama#17414": "reads_result_parts",
             "earendil-works/pi#140, ollama/ollama-python#453": "accepts_developer_role",
             _OLLAMA: (
                 "limits_stops names ignores has_custom_tools server_tools efforts reasoning_history media "
