@@ -248,6 +248,9 @@ class DialectRules:
     instruction."""
     format_excludes_tools: bool = False
     """Whether the server rejects an output format in a request with tools. Such a request keeps its tools."""
+    format_prevents_calls: bool = False
+    """Whether the server applies an output format to the whole answer, so that the model cannot call tools. Such a request keeps its
+    tools."""
     schema_excludes_stream: bool = False
     """Whether the server rejects an output format with a schema in a stream. Such a request keeps its stream."""
     accepts_generated_images: bool = True

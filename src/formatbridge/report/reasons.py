@@ -35,6 +35,7 @@ TARGET_REASONS: Mapping[str, str] = {
     "server_limit": "more than {server} accepts",
     "server_range": "outside the range of {server}",
     "rejected_combination": "{server} rejects it next to other fields",
+    "prevents_calls": "{server} calls no tools next to it",
     "other_tool_of_server": "{server} searches with {search_tool}",
 }
 """Reasons of losses that only facts about a model or the dialect of a server cause."""

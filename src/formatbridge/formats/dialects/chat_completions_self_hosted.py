@@ -159,6 +159,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         controls_of_models={"budget": "kwarg_or_token_budget"},
         reasoning_history="reasoning",
         has_continue_final_message=True,
+        format_prevents_calls=True,
         hiding_field="include_reasoning",
         media=IMAGES_AND_VIDEOS | {"audio_url", "audio_data"},
         limits_stops=False,
@@ -166,6 +167,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         ranges={"top_p": (0.001, 1)},
         sources=sources_of_fields({
             "docs.vllm.ai/en/latest/serving/openai_compatible_server, Chat Completions API": "ignores.user",
+            "vllm-project/vllm#39929, #56086": "format_prevents_calls",
             "vllm-project/vllm#39780": "accepts_empty_tools",
             "vllm-project/vllm#20859; github.com/vllm-project/vllm vllm/v1/engine/input_processor.py, _validate_params": (
                 "controls_of_models"

@@ -78,7 +78,8 @@ def adapt_to_server(request: ir.Request, spec: FormatSpec, losses: Ledger) -> ir
         request = _without_ignored_settings(request, spec, rules, losses)
     if rules.streamed_tools_exclude_logprobs and request.stream and (request.tools or adds_tools(request)):
         request = _without_settings(request, _LOGPROBS if request.settings.get("logprobs") else set(), _COMBINATION, losses)
-    return _with_tools_or_format(request, losses) if rules.format_excludes_tools else request
+    excludes = rules.format_excludes_tools or rules.format_prevents_calls
+    return _with_tools_or_format(request, rules, losses) if excludes else request
 
 
 def _fields_of_server(rules: DialectRules) -> frozenset[str]:
@@ -210,7 +211,7 @@ def _adapt_output_format(request: ir.Request, rules: DialectRules, losses: Ledge
     return replace(request, output_format=replace(format, type="json_schema", name="json", schema=dict(_ANY_OBJECT)))
 
 
-def _with_tools_or_format(request: ir.Request, losses: Ledger) -> ir.Request:
+def _with_tools_or_format(request: ir.Request, rules: DialectRules, losses: Ledger) -> ir.Request:
     """Leave out the output format of a request with tools; or its tools, if the model must not call one.
 
     An agent with its tools can still work, so its requests must pass by default: this loss is not ``impossible``.
@@ -218,10 +219,13 @@ def _with_tools_or_format(request: ir.Request, losses: Ledger) -> ir.Request:
     format, choice = request.output_format, request.tool_choice
     if format is None or not (request.tools or adds_tools(request)):
         return request
-    if format.type != "text" and choice is not None and choice.mode == "none" and not choice.always_allowed:
+    is_off = choice is not None and choice.mode == "none" and not choice.always_allowed
+    if rules.format_prevents_calls and (is_off or format.type == "text"):
+        return request
+    if format.type != "text" and is_off:
         return _without_tools(request, "not_allowed", "info", losses)
     if format.type != "text":
-        losses.dropped(format, code=_COMBINATION)
+        losses.dropped(format, code="prevents_calls" if rules.format_prevents_calls else _COMBINATION)
     return replace(request, output_format=None)
 
 
