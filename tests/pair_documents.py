@@ -31,7 +31,7 @@ _EFFECTS = {"(=)": "info", "~": "lossy", "-": "impossible"}
 _MOST_TYPES = 12
 """The number of types of lost objects in a row."""
 
-_OF_TURNS = frozenset({"orphan", "no_turns", "first_turn", "prefill"})
+_OF_TURNS = frozenset({"orphan", "no_turns", "no_content", "first_turn", "prefill"})
 """Codes of losses that depend on the other turns, which a body with one part does not have."""
 
 _ABOUT = """

@@ -99,6 +99,25 @@ def test_empty_instructions_without_turns_are_an_impossible_loss() -> None:
     assert [(loss.path, loss.severity, loss.code) for loss in converted.losses] == [("/messages/0", "impossible", "no_turns")]
 
 
+@pytest.mark.parametrize("target", [name for name in fb.FORMATS if name != "chat_completions"])
+@pytest.mark.parametrize("before", [[], [{"role": "system", "content": ""}]], ids=["alone", "instructions"])
+def test_a_conversation_of_which_nothing_is_left_is_an_impossible_loss(target: fb.Format, before: list[Any]) -> None:
+    """The reason must not state that the caller has sent no turn: its only part was left out."""
+    file = {"type": "file", "file": {"file_id": "file_1"}}
+    body = {"model": "m", "messages": [*before, {"role": "user", "content": [file]}]}
+
+    converted = fb.convert_request(body, source="chat_completions", target=fb.Target(target, dialect=_WITHOUT_FILES[target]))
+
+    turn = f"/messages/{len(before)}"
+    assert [(loss.path, loss.severity, loss.why) for loss in converted.losses if loss.path == turn] == [
+        (turn, "impossible", "no content of the conversation is left")
+    ]
+
+
+_WITHOUT_FILES: dict[fb.Format, str | None] = {"responses": "vllm", "messages": None, "generate_content": None}
+"""Formats to a server that does not read OpenAI's uploaded files; None: no server of the format does."""
+
+
 INSTRUCTION = "Respond with valid JSON only: no other text and no code fence."
 BODIES: dict[str, tuple[dict[str, Any], str]] = {
     "chat_completions": (

@@ -12,9 +12,9 @@ from tests.support.laws import Sample
 
 _PAIRS = frozenset({"unanswered_call", "orphan_result"})
 _REPORTED = {
-    "no_messages": {"no_turns"},
-    "no_input": {"no_turns"},
-    "no_contents": {"no_turns"},
+    "no_messages": {"no_turns", "no_content"},
+    "no_input": {"no_turns", "no_content"},
+    "no_contents": {"no_turns", "no_content"},
     "second_result": {"orphan"},
     "call_turn": {"orphan", "first_turn"},
 }
@@ -24,7 +24,8 @@ _REPORTED = {
 def is_omission(rule: str, sample: Sample, losses: Iterable[Loss]) -> bool:
     """Return whether a converted request breaks a rule because of what the request of the caller lacks.
 
-    Some servers have the model in the URL. A request without a turn that the target can hold is reported as ``no_turns``, as impossible.
+    Some servers have the model in the URL. A request without a turn that the target can hold is reported as ``no_turns``
+    or ``no_content``, as impossible.
     A call without a result, a result without its call, or a second result of a call stays as the caller sent it. So does a conversation
     that begins with a call, which is reported as ``first_turn``.
     """

@@ -156,6 +156,7 @@ CODE_SEVERITIES: Mapping[str, Severity] = {
     "single_answer": "impossible",
     "server_tool": "impossible",
     "no_turns": "impossible",
+    "no_content": "impossible",
     "not_portable": "impossible",
     "repeated_id": "info",
     "empty": "info",

@@ -93,6 +93,7 @@ REASONS: Mapping[str, str] = {
     "repeated_id": "another call has the same id",
     "orphan": "call and result do not match",
     "no_turns": "the target requires a turn besides instructions",
+    "no_content": "no content of the conversation is left",
     "empty": "no content is left",
     "echo": "only repeats the request",
     "repeated": "only repeats another field",

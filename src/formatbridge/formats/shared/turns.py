@@ -75,8 +75,11 @@ def ends_with_answer(request: ir.Request) -> bool:
 
 
 def note_no_turns(request: ir.Request, losses: Ledger) -> None:
-    """Note that the conversation has no turn to answer. No turn is added."""
-    if request.messages:
+    """Note that the conversation has no turn to answer, or that no content of its turns is left. No turn is added."""
+    turns = [message for message in request.messages if message.role not in ("system", "developer")]
+    if turns:
+        losses.changed(turns[-1], "", [], "no_content")
+    elif request.messages:
         losses.changed(request.messages[-1], "", [], "no_turns")
     else:
         losses.weakened(request, "messages", [], "no_turns")
