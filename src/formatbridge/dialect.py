@@ -246,6 +246,8 @@ class DialectRules:
     accepts_any_object: bool = True
     """Whether a schema of an output format may be any object, as which a server without JSON mode gets it; otherwise JSON mode becomes an
     instruction."""
+    rejects_in_schemas: frozenset[str] = frozenset()
+    """Keywords of the schema of an output format that the server answers with an error. They move into the description."""
     format_excludes_tools: bool = False
     """Whether the server rejects an output format in a request with tools. Such a request keeps its tools."""
     format_prevents_calls: bool = False

@@ -138,6 +138,12 @@ _NUMBER = {"type": "object", "properties": {"n": {"type": "number"}}}
 _SCHEMA_OF_NUMBER = {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": _NUMBER}}}
 _SCHEMA = {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "object"}}}}
 
+
+def _schema_of_list(**keywords: Any) -> dict[str, Any]:
+    schema = {"type": "object", "properties": {"minItems": {"type": "array", "items": {"type": "string"}, **keywords}}}
+    return {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}}
+
+
 REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     *_ON_REFUSALS,
     ("bedrock", "messages", "block", _block(type="container_upload", file_id="file_1")),
@@ -160,6 +166,7 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("groq", "chat_completions", "field_of_message", _result(name="now")),
     ("groq", "chat_completions", "format_with_tools", {**_TOOLS, **_JSON}),
     ("groq", "chat_completions", "format_with_tools", {**_TOOLS, **_SCHEMA}),
+    *(("groq", "chat_completions", "schema_keyword", _schema_of_list(**{name: 2})) for name in ("minItems", "maxItems")),
     ("groq", "chat_completions", "schema_in_stream", {**_SCHEMA, "stream": True}),
     ("perplexity", "chat_completions", "field_of_message", {"messages": [{**_USER, "name": "ann"}]}),
     ("perplexity", "chat_completions", "field_of_message", {"messages": [_USER, {**_ANSWER, "reasoning_content": "Hm."}, _USER]}),
@@ -281,6 +288,7 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("groq", "chat_completions", "field", {"include_reasoning": False}),
     ("cerebras", "chat_completions", "field", {"reasoning_format": "hidden"}),
     ("fireworks", "chat_completions", "field_of_message", _answer(reasoning_content="Hm.")),
+    ("groq", "chat_completions", "schema_keyword", _schema_of_list(description="{minItems: 2}")),
     ("groq", "chat_completions", "schema_in_stream", _SCHEMA),
     ("groq", "chat_completions", "schema_in_stream", {**_JSON, "stream": True}),
     ("perplexity", "chat_completions", "field_of_message", {"messages": [_USER, _ANSWER, _USER]}),

@@ -203,6 +203,7 @@ VENDORS: Mapping[str, DialectRules] = {
         accepts_allowed_tools=False,
         accepts_refusals=False,
         media=IMAGES,
+        rejects_in_schemas=frozenset({"minItems", "maxItems"}),
         format_excludes_tools=True,
         schema_excludes_stream=True,
         tiers=frozenset({"auto", "on_demand", "flex", "performance"}),
@@ -222,6 +223,7 @@ VENDORS: Mapping[str, DialectRules] = {
             "github.com/groq/groq-python src/groq/types/chat, chat_completion_assistant_message_param.py, "
             "chat_completion_tool_message_param.py": "rejects_in_messages",
             "janhq/jan#8136, vercel/ai#8057": "reasoning_history",
+            "i-am-bee/beeai-framework#1215, presenton/presenton#165": "rejects_in_schemas",
             "agno-agi/agno#1065, vercel/ai#10023": "format_excludes_tools",
             "console.groq.com/docs/structured-outputs; jgravelle/GroqApiLibrary#33": "schema_excludes_stream",
         }),

@@ -8,7 +8,6 @@ Keywords that the server does not enforce move into the description, because the
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
@@ -16,7 +15,7 @@ from urllib.parse import unquote
 from formatbridge import ir
 from formatbridge.formats.messages.holds import drop_unheld
 from formatbridge.formats.shared.json_mode import INSTRUCTION
-from formatbridge.formats.shared.schemas import MAX_NODES, note_enforced
+from formatbridge.formats.shared.schemas import MAX_NODES, description_with, keyword_line, note_enforced
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.pointers import escape, unescape
@@ -227,12 +226,10 @@ class _Subschema:
             if name in _LABELS:
                 self.losses.dropped(self.node, self._field_of(name), severity="info")
                 continue
-            lines.append(f"{name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}")
+            lines.append(keyword_line(name, value))
             self.losses.changed(self.node, self._field_of(name), lines[-1], "schema_keyword")
         if lines:
-            description = self.encoded.get("description")
-            keywords = "{" + ", ".join(lines) + "}"
-            self.encoded["description"] = f"{description}\n\n{keywords}" if description else keywords
+            self.encoded["description"] = description_with(self.encoded.get("description"), lines)
 
     def _field_of(self, name: str) -> str:
         return f"{self.field}/{escape(name)}"

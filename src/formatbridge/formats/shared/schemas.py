@@ -11,13 +11,15 @@ not state which properties belong together, and a property that only some member
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from formatbridge import ir
 from formatbridge.jsontext.depth import dump_sorted
-from formatbridge.jsontext.pointers import unescape
-from formatbridge.jsontext.types import JsonObject
+from formatbridge.jsontext.pointers import escape, unescape
+from formatbridge.jsontext.types import JsonObject, JsonValue
 from formatbridge.report.ledger import Ledger
 from formatbridge.report.reasons import CLOSED
 
@@ -93,6 +95,58 @@ def encode_strict(node: ir.FunctionTool | ir.OutputFormat, holder: JsonObject, k
             losses.added_in(each, "additionalProperties", False, CLOSED)
     else:
         holder["strict"] = losses.changed(node, "strict", False, "not_strict")
+
+
+def keyword_line(name: str, value: JsonValue) -> str:
+    """Return a keyword of a schema as it is written in a description."""
+    return f"{name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+
+
+def description_with(description: Any, lines: Sequence[str]) -> str:
+    """Return the description of a schema with keywords. The model might follow them there."""
+    keywords = "{" + ", ".join(lines) + "}"
+    return f"{description}\n\n{keywords}" if description else keywords
+
+
+def with_described_keywords(format: ir.OutputFormat, keywords: frozenset[str], losses: Ledger) -> ir.OutputFormat:
+    """Return an output format that has some keywords of its schema in the descriptions; the same object if nothing changes."""
+    if not keywords or format.schema is None:
+        return format
+    schema = _describe_keywords(format.schema, "schema", keywords, format, losses)
+    return format if schema == format.schema else replace(format, schema=schema)
+
+
+def _describe_keywords(node: Any, field: str, keywords: frozenset[str], format: ir.OutputFormat, losses: Ledger) -> Any:
+    """Return a schema with keywords in the description. ``field``: where it is in the output format."""
+    if not isinstance(node, dict):
+        return node
+    result: JsonObject = {name: value for name, value in node.items() if name not in keywords}
+    lines = [
+        losses.changed(format, f"{field}/{name}", keyword_line(name, node[name]), "schema_keyword")
+        for name in node
+        if name in keywords
+    ]
+    if lines:
+        result["description"] = description_with(node.get("description"), lines)
+    for name in _MAPS & result.keys():
+        if isinstance(result[name], dict):
+            result[name] = {
+                key: _describe_keywords(each, f"{field}/{name}/{escape(key)}", keywords, format, losses)
+                for key, each in result[name].items()
+            }
+    for name in UNIONS:
+        if isinstance(result.get(name), list):
+            result[name] = [
+                _describe_keywords(each, f"{field}/{name}/{index}", keywords, format, losses)
+                for index, each in enumerate(result[name])
+            ]
+    if "items" in result:
+        result["items"] = _describe_keywords(result["items"], f"{field}/items", keywords, format, losses)
+    return result
+
+
+_MAPS = frozenset({"properties", "$defs", "definitions"})
+"""Keywords whose value has schemas by name."""
 
 
 def note_enforced(format: ir.OutputFormat, losses: Ledger) -> None:

@@ -17,6 +17,7 @@ from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.shared.media import known_text
 from formatbridge.formats.shared.parts import encode_opaque, is_list_item, is_read_image, is_same_list, known_mime
 from formatbridge.formats.shared.reasoning_tokens import drop_unsigned
+from formatbridge.formats.shared.schemas import with_described_keywords
 from formatbridge.formats.shared.settings import clamp, drop_setting_with_code, is_reasoning_off, with_read_fields
 from formatbridge.formats.shared.tool_selection import (
     adds_tools,
@@ -199,7 +200,8 @@ def _adapt_output_format(request: ir.Request, rules: DialectRules, losses: Ledge
         return replace(request, output_format=None)
     is_instruction = format.type == "json_object" and not rules.accepts_any_object  # which the encoder writes
     if format.type in rules.output_formats or is_instruction:
-        return request
+        described = with_described_keywords(format, rules.rejects_in_schemas, losses)
+        return request if described is format else replace(request, output_format=described)
     if not rules.output_formats:
         losses.dropped(format, code=_UNSUPPORTED, severity="impossible")
         return replace(request, output_format=None)

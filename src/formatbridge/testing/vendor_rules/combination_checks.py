@@ -10,7 +10,7 @@ from dataclasses import replace
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.script import Failure
 from formatbridge.testing.vendor_rules.openai import openai_failure
-from formatbridge.testing.vendor_rules.rule import Facts, Rule
+from formatbridge.testing.vendor_rules.rule import Facts, Rule, objects
 
 
 def _output_format(body: JsonObject) -> JsonObject:
@@ -186,6 +186,18 @@ def no_any_object(source: str) -> Rule:
         return openai_failure(400, "Unconstrained objects are not supported.", param="response_format") if is_refused else None
 
     return Rule("any_object", "a schema of an output format that is any object", source, check)
+
+
+def no_schema_keywords(source: str, *keywords: str) -> Rule:
+    """Return a rule for servers that reject keywords with a number in the schema of an output format."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        schema = ((body.get("response_format") or {}).get("json_schema") or {}).get("schema")
+        rejected = next((name for node in objects(schema) for name in keywords if isinstance(node.get(name), int)), None)
+        message = f"invalid schema for response format: response_format/json_schema: {rejected} is not supported"
+        return None if rejected is None else openai_failure(400, message, param="response_format")
+
+    return Rule("schema_keyword", f"{', '.join(keywords)} in the schema of an output format", source, check)
 
 
 _MOST_DOMAINS = 20

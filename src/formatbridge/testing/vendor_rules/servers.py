@@ -223,6 +223,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 "console.groq.com/docs/structured-outputs, jgravelle/GroqApiLibrary#33",
                 "response_format does not support streaming",
             ),
+            combinations.no_schema_keywords("i-am-bee/beeai-framework#1215, presenton/presenton#165", "minItems", "maxItems"),
             checks.part_types(_GROQ, "text", "image_url"),
             checks.tool_choices(_GROQ, "none", "auto", "required"),
             checks.service_tiers(_GROQ, "auto", "on_demand", "flex", "performance"),
