@@ -494,8 +494,8 @@ VENDORS: Mapping[str, DialectRules] = {
     "xai": DialectRules(
         server="xAI",
         cache_marks="none",
-        rejects=frozenset({"search_parameters"}),
-        rejects_while_reasoning=frozenset({"presence_penalty", "frequency_penalty", "stop"}),
+        rejects=frozenset({"search_parameters", "presence_penalty", "frequency_penalty"}),
+        rejects_while_reasoning=frozenset({"stop"}),
         rejects_in_messages=frozenset({"system.name", "developer.name", "assistant.name", "tool.name"}),
         ignores=frozenset({"store", "chat_template_kwargs"}),
         accepts_empty_arguments=False,
@@ -507,7 +507,9 @@ VENDORS: Mapping[str, DialectRules] = {
         efforts=frozenset({"none", "low", "medium", "high", "xhigh"}),
         sources=sources_of_fields({
             WHY_NO_CACHE_MARKS: "cache_marks",
-            "docs.x.ai/docs/guides/reasoning; langchain-ai/langchain#38335, miaoxworld/NativeTavern#83": "rejects_while_reasoning",
+            "docs.x.ai/docs/guides/reasoning; langchain-ai/langchain#38335": "rejects_while_reasoning",
+            "docs.x.ai/docs/guides/reasoning; lobehub/lobehub#13332, miaoxworld/NativeTavern#83, QuantumNous/new-api#6081; "
+            "docs.x.ai/developers/migration/may-15-retirement": "rejects.presence_penalty rejects.frequency_penalty",
             "BerriAI/litellm#9720, pipecat-ai/pipecat#2274": "rejects_in_messages",
             "spiceai/spiceai#4734": "accepts_empty_arguments",
             "docs.x.ai/developers/model-capabilities/text/reasoning; chenyme/grok2api#901": "efforts",

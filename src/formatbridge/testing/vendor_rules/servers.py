@@ -252,10 +252,16 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.functions_only("docs.rs/xai-openapi, src/tools.rs, TWhidden/grok#18", checks.xai_error),
             checks.no_fields("AstrBotDevs/AstrBot#7697", "web_search_options", words=checks.xai_error),
             combinations.no_live_search("vercel/ai#15713"),
+            checks.no_fields(
+                "lobehub/lobehub#13332, miaoxworld/NativeTavern#83",
+                *("presence_penalty", "frequency_penalty"),
+                words=checks.xai_error,
+                message="Model does not support parameter",
+            ),
             combinations.while_reasoning(
                 checks.no_fields(
                     "docs.x.ai/docs/guides/reasoning",
-                    *("presence_penalty", "frequency_penalty", "stop"),
+                    "stop",
                     words=checks.xai_error,
                     message="Argument not supported on this model",
                 )
