@@ -12,12 +12,12 @@ from hashlib import sha256
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.dialect import DialectRules, MediaSource
+from formatbridge.dialect import DialectRules
 from formatbridge.formats.format import FormatSpec
-from formatbridge.formats.shared.media import known_text
-from formatbridge.formats.shared.parts import encode_opaque, is_list_item, is_read_image, is_same_list, known_mime
+from formatbridge.formats.shared.parts import encode_opaque, is_list_item, is_same_list
 from formatbridge.formats.shared.reasoning_tokens import drop_unsigned
 from formatbridge.formats.shared.schemas import with_described_keywords
+from formatbridge.formats.shared.server_media import adapt_media, reads_documents
 from formatbridge.formats.shared.settings import clamp, drop_setting_with_code, is_reasoning_off, with_read_fields
 from formatbridge.formats.shared.tool_selection import (
     adds_tools,
@@ -359,7 +359,7 @@ def _adapt_kind(part: ir.Part, rules: DialectRules, losses: Ledger) -> ir.Part |
         case ir.Opaque():
             return _adapt_opaque(part, rules, losses)
         case ir.Media():
-            return _adapt_media(part, rules, losses)
+            return adapt_media(part, rules, losses)
         case _:
             return part
     if not is_read:
@@ -386,55 +386,12 @@ def _adapt_opaque(part: ir.Opaque, rules: DialectRules, losses: Ledger) -> ir.Pa
             return None
         return part
     is_document = part.label == "document" and part.text is not None
-    if part.label not in rules.rejects_blocks and not (is_document and not _reads_documents(rules)):
+    if part.label not in rules.rejects_blocks and not (is_document and not reads_documents(rules)):
         return part
     if part.text is not None:
         return encode_opaque(part, losses)
     losses.dropped(part, code=_UNSUPPORTED, severity=part.severity)
     return None
-
-
-def _adapt_media(part: ir.Media, rules: DialectRules, losses: Ledger) -> ir.Part | None:
-    """Return media that the server reads, or the text of a document; None for other media."""
-    if _is_read(part, rules):
-        if part.detail in (None, "auto") or rules.reads_image_detail:
-            return part
-        losses.dropped(part, "detail", _IGNORED, severity="info")
-        return replace(part, detail=None)
-    text = known_text(part)
-    if text is not None:
-        return _as_text(part, text, losses)
-    losses.dropped(part, code=_UNSUPPORTED, severity="impossible")
-    return None
-
-
-def _as_text(part: ir.Media, text: str, losses: Ledger) -> ir.Text:
-    """Return the text of a document that the server does not read, below the title of the document."""
-    if part.filename:
-        text = f"{part.filename}\n{text}"
-    losses.changed(part, "", text, "flattened")
-    losses.extras(part)
-    return ir.Text(text, part.src, cache=part.cache)
-
-
-def _reads_documents(rules: DialectRules) -> bool:
-    return rules.media is None or any(source.startswith("document") for source in rules.media)
-
-
-def _is_read(part: ir.Media, rules: DialectRules) -> bool:
-    """Return whether the server reads a media part."""
-    if rules.image_types is not None and not is_read_image(known_mime(part), rules.image_types):
-        return False
-    has_type = part.kind in ("document", "audio") and part.data is not None and part.mime is not None
-    if has_type and rules.file_types is not None and known_mime(part) not in rules.file_types:
-        return False
-    return rules.media is None or _is_read_from(part, rules.media)
-
-
-def _is_read_from(part: ir.Media, media: frozenset[MediaSource]) -> bool:
-    if part.file_id is not None:
-        return not media.isdisjoint({"file_id", f"{part.kind}_file_id"})
-    return f"{part.kind}_{'url' if part.url is not None else 'data'}" in media
 
 
 def _with_short_id(part: ir.ToolCall | ir.ToolResult, length: int, losses: Ledger) -> ir.Part:
