@@ -248,6 +248,8 @@ class DialectRules:
     instruction."""
     rejects_in_schemas: frozenset[str] = frozenset()
     """Keywords of the schema of an output format that the server answers with an error. They move into the description."""
+    rejects_in_strict_schemas: frozenset[str] = frozenset()
+    """The same for schemas with ``strict``, also those of functions."""
     format_excludes_tools: bool = False
     """Whether the server rejects an output format in a request with tools. Such a request keeps its tools."""
     format_prevents_calls: bool = False

@@ -139,9 +139,18 @@ _SCHEMA_OF_NUMBER = {"response_format": {"type": "json_schema", "json_schema": {
 _SCHEMA = {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "object"}}}}
 
 
-def _schema_of_list(**keywords: Any) -> dict[str, Any]:
-    schema = {"type": "object", "properties": {"minItems": {"type": "array", "items": {"type": "string"}, **keywords}}}
-    return {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}}
+def _list_of_texts(**keywords: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": {"minItems": {"type": "array", "items": {"type": "string"}, **keywords}}}
+
+
+def _schema_of_list(strict: bool = False, **keywords: Any) -> dict[str, Any]:
+    schema = {"name": "x", "strict": strict, "schema": _list_of_texts(**keywords)}
+    return {"response_format": {"type": "json_schema", "json_schema": schema}}
+
+
+def _function_of_list(strict: bool, **keywords: Any) -> dict[str, Any]:
+    function = {"name": "tag", "strict": strict, "parameters": _list_of_texts(**keywords)}
+    return {"tools": [{"type": "function", "function": function}]}
 
 
 REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
@@ -166,7 +175,10 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("groq", "chat_completions", "field_of_message", _result(name="now")),
     ("groq", "chat_completions", "format_with_tools", {**_TOOLS, **_JSON}),
     ("groq", "chat_completions", "format_with_tools", {**_TOOLS, **_SCHEMA}),
-    *(("groq", "chat_completions", "schema_keyword", _schema_of_list(**{name: 2})) for name in ("minItems", "maxItems")),
+    ("cerebras", "chat_completions", "schema_keyword", _schema_of_list(strict=True, items={"type": "string", "pattern": "^a"})),
+    ("cerebras", "chat_completions", "schema_keyword", _function_of_list(strict=True, minItems=2)),
+    ("groq", "chat_completions", "schema_keyword", _schema_of_list(minItems=2)),
+    ("groq", "chat_completions", "schema_keyword", _schema_of_list(maxItems=2)),
     ("groq", "chat_completions", "schema_in_stream", {**_SCHEMA, "stream": True}),
     ("perplexity", "chat_completions", "field_of_message", {"messages": [{**_USER, "name": "ann"}]}),
     ("perplexity", "chat_completions", "field_of_message", {"messages": [_USER, {**_ANSWER, "reasoning_content": "Hm."}, _USER]}),
@@ -289,6 +301,9 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("groq", "chat_completions", "field", {"include_reasoning": False}),
     ("cerebras", "chat_completions", "field", {"reasoning_format": "hidden"}),
     ("fireworks", "chat_completions", "field_of_message", _answer(reasoning_content="Hm.")),
+    ("cerebras", "chat_completions", "schema_keyword", _schema_of_list(strict=True)),
+    ("cerebras", "chat_completions", "schema_keyword", _schema_of_list(minItems=2)),
+    ("cerebras", "chat_completions", "schema_keyword", _function_of_list(strict=False, minItems=2)),
     ("groq", "chat_completions", "schema_keyword", _schema_of_list(description="{minItems: 2}")),
     ("groq", "chat_completions", "schema_in_stream", _SCHEMA),
     ("groq", "chat_completions", "schema_in_stream", {**_JSON, "stream": True}),

@@ -92,6 +92,7 @@ VENDORS: Mapping[str, DialectRules] = {
         accepts_allowed_tools=False,
         accepts_refusals=False,
         media=IMAGES,
+        rejects_in_strict_schemas=frozenset({"minItems", "maxItems", "pattern", "format"}),
         format_excludes_tools=True,
         requires_uniform_strict=True,
         sources=sources_of_fields({
@@ -108,6 +109,9 @@ VENDORS: Mapping[str, DialectRules] = {
             "Gitlawb/openclaude#740": "rejects.store",
             "inference-docs.cerebras.ai/resources/openai, Developer role": "accepts_developer_role",
             "QwenLM/qwen-code#11045, proxysoul/Empryo#209": "reasoning_history",
+            "inference-docs.cerebras.ai/capabilities/structured-outputs, Unsupported features; musistudio/claude-code-router#338": (
+                "rejects_in_strict_schemas"
+            ),
             "BerriAI/litellm#31333": "format_excludes_tools",
             "RooCodeInc/Roo-Code#10334, mpfaffenberger/code_puppy#368": "requires_uniform_strict",
         }),

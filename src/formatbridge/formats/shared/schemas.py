@@ -17,6 +17,8 @@ from dataclasses import replace
 from typing import Any
 
 from formatbridge import ir
+from formatbridge.dialect import DialectRules
+from formatbridge.formats.shared.parts import is_same_list
 from formatbridge.jsontext.depth import dump_sorted
 from formatbridge.jsontext.pointers import escape, unescape
 from formatbridge.jsontext.types import JsonObject, JsonValue
@@ -108,21 +110,35 @@ def description_with(description: Any, lines: Sequence[str]) -> str:
     return f"{description}\n\n{keywords}" if description else keywords
 
 
-def with_described_keywords(format: ir.OutputFormat, keywords: frozenset[str], losses: Ledger) -> ir.OutputFormat:
-    """Return an output format that has some keywords of its schema in the descriptions; the same object if nothing changes."""
+def describe_format(format: ir.OutputFormat, rules: DialectRules, losses: Ledger) -> ir.OutputFormat:
+    """Return an output format with the keywords that a server rejects in the descriptions; the same object if nothing changes."""
+    keywords = rules.rejects_in_schemas | (rules.rejects_in_strict_schemas if format.strict else frozenset())
     if not keywords or format.schema is None:
         return format
     schema = _describe_keywords(format.schema, "schema", keywords, format, losses)
     return format if schema == format.schema else replace(format, schema=schema)
 
 
-def _describe_keywords(node: Any, field: str, keywords: frozenset[str], format: ir.OutputFormat, losses: Ledger) -> Any:
-    """Return a schema with keywords in the description. ``field``: where it is in the output format."""
+def describe_parameters(tool: ir.Tool, rules: DialectRules, losses: Ledger) -> ir.Tool:
+    """Return a tool with the keywords that a server rejects with ``strict`` in the descriptions; the same object if nothing changes."""
+    if isinstance(tool, ir.Namespace):
+        tools = [describe_parameters(inner, rules, losses) for inner in tool.tools]
+        return tool if is_same_list(tools, tool.tools) else replace(tool, tools=tools)  # type: ignore[arg-type]  # the same classes
+    if not isinstance(tool, ir.FunctionTool) or not tool.strict or tool.parameters is None:
+        return tool
+    parameters = _describe_keywords(tool.parameters, "parameters", rules.rejects_in_strict_schemas, tool, losses)
+    return tool if parameters == tool.parameters else replace(tool, parameters=parameters)
+
+
+def _describe_keywords(
+    node: Any, field: str, keywords: frozenset[str], holder: ir.OutputFormat | ir.FunctionTool, losses: Ledger
+) -> Any:
+    """Return a schema with keywords in the description. ``field``: where it is in its holder."""
     if not isinstance(node, dict):
         return node
     result: JsonObject = {name: value for name, value in node.items() if name not in keywords}
     lines = [
-        losses.changed(format, f"{field}/{name}", keyword_line(name, node[name]), "schema_keyword")
+        losses.changed(holder, f"{field}/{name}", keyword_line(name, node[name]), "schema_keyword")
         for name in node
         if name in keywords
     ]
@@ -131,17 +147,17 @@ def _describe_keywords(node: Any, field: str, keywords: frozenset[str], format: 
     for name in _MAPS & result.keys():
         if isinstance(result[name], dict):
             result[name] = {
-                key: _describe_keywords(each, f"{field}/{name}/{escape(key)}", keywords, format, losses)
+                key: _describe_keywords(each, f"{field}/{name}/{escape(key)}", keywords, holder, losses)
                 for key, each in result[name].items()
             }
     for name in UNIONS:
         if isinstance(result.get(name), list):
             result[name] = [
-                _describe_keywords(each, f"{field}/{name}/{index}", keywords, format, losses)
+                _describe_keywords(each, f"{field}/{name}/{index}", keywords, holder, losses)
                 for index, each in enumerate(result[name])
             ]
     if "items" in result:
-        result["items"] = _describe_keywords(result["items"], f"{field}/items", keywords, format, losses)
+        result["items"] = _describe_keywords(result["items"], f"{field}/items", keywords, holder, losses)
     return result
 
 

@@ -16,7 +16,7 @@ from formatbridge.dialect import DialectRules
 from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.shared.parts import encode_opaque, is_list_item, is_same_list
 from formatbridge.formats.shared.reasoning_tokens import drop_unsigned
-from formatbridge.formats.shared.schemas import with_described_keywords
+from formatbridge.formats.shared.schemas import describe_format, describe_parameters
 from formatbridge.formats.shared.server_media import adapt_media, reads_documents
 from formatbridge.formats.shared.settings import clamp, drop_setting_with_code, is_reasoning_off, with_read_fields
 from formatbridge.formats.shared.tool_selection import (
@@ -200,7 +200,7 @@ def _adapt_output_format(request: ir.Request, rules: DialectRules, losses: Ledge
         return replace(request, output_format=None)
     is_instruction = format.type == "json_object" and not rules.accepts_any_object  # which the encoder writes
     if format.type in rules.output_formats or is_instruction:
-        described = with_described_keywords(format, rules.rejects_in_schemas, losses)
+        described = describe_format(format, rules, losses)
         return request if described is format else replace(request, output_format=described)
     if not rules.output_formats:
         losses.dropped(format, code=_UNSUPPORTED, severity="impossible")
@@ -477,6 +477,8 @@ def _adapted(
     tools = [tool for tool in tools if not _is_of(tool, families) or _runs(tool, rules, severity, losses)]
     if not rules.accepts_strict:
         tools = [_without_flag(tool, "strict", "lossy", losses) for tool in tools]
+    if rules.rejects_in_strict_schemas:
+        tools = [describe_parameters(tool, rules, losses) for tool in tools]
     if rules.cache_marks == "none":
         tools = [_without_mark(tool, losses) for tool in tools]
     if not is_searched:  # a deferred tool would never be available then

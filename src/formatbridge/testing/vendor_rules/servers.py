@@ -309,6 +309,10 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             combinations.format_without_tools(
                 "BerriAI/litellm#31333", '"tools" is incompatible with "response_format"', code="wrong_api_format"
             ),
+            combinations.no_keywords_in_strict_schemas(
+                "inference-docs.cerebras.ai/capabilities/structured-outputs, musistudio/claude-code-router#338",
+                *("minItems", "maxItems", "pattern", "format"),
+            ),
             combinations.uniform_strict("RooCodeInc/Roo-Code#10334", "Tools with mixed values for 'strict' are not allowed."),
             checks.part_types(_CEREBRAS, "text", "image_url", words=checks.cerebras_error),
             checks.tool_choices(_CEREBRAS, "none", "auto", "required", words=checks.cerebras_error),
