@@ -153,7 +153,10 @@ class ServerRequests:
         return body
 
     def without_unread_values(self, body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
-        """Return the request without the values that the server does not read; note them."""
+        """Return the request without the values that the server does not read; note them.
+
+        ``adapt_encoded`` concerns encoded requests only. The body of a caller of this format may have values that no encoder writes.
+        """
         del request, rules, losses
         return body
 

@@ -115,10 +115,10 @@ class StreamEncoder:
 
     def __init__(self, options: Options, context: Context | None) -> None:
         self._options = options
-        # "All other chunks will also include a `usage` field, but with a null value" (official SDK, ``include_usage``).
         self._context = context
         is_asked = context is not None and bool((context.body.get("stream_options") or {}).get("include_usage"))
         self._sends_usage = context is None or is_asked or context.is_same_format
+        # "All other chunks will also include a `usage` field, but with a null value" (official SDK, ``include_usage``).
         self._no_usage: JsonObject = {"usage": None} if is_asked else {}  # in every chunk but the one with the usage
         self._head: JsonObject = {}
         self._before = b'data: {"choices":['  # the bytes before the choice in a chunk

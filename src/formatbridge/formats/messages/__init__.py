@@ -1,4 +1,4 @@
-"""The format ``messages``: Anthropic Messages.
+"""Anthropic Messages: turns with blocks of content, which alternate between the user and the model.
 
 Sources: the relay's specification, "POST /v1/messages"; the stable and beta types of Anthropic's SDK of 2026-11; recorded traffic.
 Both dated dialects have one decoder. That of 2023-06-01 has sampling parameters, the newer one has none.

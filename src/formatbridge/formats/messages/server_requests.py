@@ -12,18 +12,6 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
 
-class _ServerRequests(ServerRequests):
-    def with_server_fields(self, body: JsonObject, encoded: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
-        del losses
-        if "thinking/budget_tokens" in rules.ignores_nested:
-            body = _without_budget(body, encoded)
-        return _with_type_of_thinking(body, encoded) if rules.reasoning_control == "thinking_adaptive" else body
-
-    def with_missing_messages(self, body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
-        is_off = (body.get("thinking") or {}).get("type") == "disabled"
-        return body if rules.reasoning_history != "required" or is_off else _with_missing_thinking(body, rules, losses)
-
-
 def _without_budget(body: JsonObject, encoded: JsonObject) -> JsonObject:
     """Return a request without the budget that the encoder has replaced. Next to a forced call it writes none for any server."""
     thinking, written = body.get("thinking"), encoded.get("thinking") or {}
@@ -63,6 +51,18 @@ def _with_missing_thinking(body: JsonObject, rules: DialectRules, losses: Ledger
 
 _NO_THINKING = {"type": "thinking", "thinking": " ", "signature": ""}
 """A block in place of thinking that the request does not have."""
+
+
+class _ServerRequests(ServerRequests):
+    def with_server_fields(self, body: JsonObject, encoded: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
+        del losses
+        if "thinking/budget_tokens" in rules.ignores_nested:
+            body = _without_budget(body, encoded)
+        return _with_type_of_thinking(body, encoded) if rules.reasoning_control == "thinking_adaptive" else body
+
+    def with_missing_messages(self, body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
+        is_off = (body.get("thinking") or {}).get("type") == "disabled"
+        return body if rules.reasoning_history != "required" or is_off else _with_missing_thinking(body, rules, losses)
 
 
 SERVER_REQUESTS = _ServerRequests()

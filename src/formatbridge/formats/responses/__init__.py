@@ -1,4 +1,4 @@
-"""The OpenAI Responses format: input and output are lists of items, and the server can store state.
+"""OpenAI Responses: input and output are lists of items, and the server can store state.
 
 Sources: the relay's specification, "POST /v1/responses"; the types of the official SDK of 2026-11; recorded traffic for the fields that
 servers add. Consecutive items of the model become one message of the canonical model. A request holds only encrypted content of this

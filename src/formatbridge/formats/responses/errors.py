@@ -53,23 +53,6 @@ def encode_error(error: ir.Error, losses: Ledger) -> tuple[int, JsonObject]:
     return encode_error_object(error, drop_unheld_in_answer, losses)
 
 
-def encode_error_event(error: ir.Error) -> JsonObject:
-    """Encode the fields of an ``error`` event, without its type and sequence number.
-
-    The event has the error twice. The official clients for Python and JavaScript raise on a nested ``error`` object. They return an event
-    without it, or ``response.failed``, like any other (openai-python ``_streaming.py``, openai-node ``core/streaming.ts``). The other
-    fields are those of OpenAI's ``ResponseErrorEvent``, whose code is a string.
-    """
-    detail: JsonObject = encode_error_object(error, drop_unheld_in_answer, null_ledger())[1]["error"]
-    code = detail["code"]
-    return {"code": code if code is None else str(code), "message": detail["message"], "param": detail["param"], "error": detail}
-
-
-def decode_failure(raw: JsonObject) -> ir.Error:
-    """Decode the error in a failed response; it has no HTTP status."""
-    return decode_error({"error": raw}, status=None)
-
-
 def decode_error_event(event: JsonObject) -> ir.Error:
     """Decode the error of an event of any type: nested, or in the fields of the event.
 
@@ -80,6 +63,23 @@ def decode_error_event(event: JsonObject) -> ir.Error:
     if not isinstance(detail, dict) or not _is_valid(detail):
         detail = {"message": detail if isinstance(detail, str) else dumps(detail).decode()}
     return decode_failure(detail)
+
+
+def decode_failure(raw: JsonObject) -> ir.Error:
+    """Decode the error in a failed response; it has no HTTP status."""
+    return decode_error({"error": raw}, status=None)
+
+
+def encode_error_event(error: ir.Error) -> JsonObject:
+    """Encode the fields of an ``error`` event, without its type and sequence number.
+
+    The event has the error twice. The official clients for Python and JavaScript raise on a nested ``error`` object. They return an event
+    without it, or ``response.failed``, like any other (openai-python ``_streaming.py``, openai-node ``core/streaming.ts``). The other
+    fields are those of OpenAI's ``ResponseErrorEvent``, whose code is a string.
+    """
+    detail: JsonObject = encode_error_object(error, drop_unheld_in_answer, null_ledger())[1]["error"]
+    code = detail["code"]
+    return {"code": code if code is None else str(code), "message": detail["message"], "param": detail["param"], "error": detail}
 
 
 def move_request_id(error: ir.Error, fields: JsonObject | None) -> None:
