@@ -59,7 +59,6 @@ MESSAGES: Mapping[str, DialectRules] = {
         accepts_later_instructions=False,
         ignores=frozenset({"container", "mcp_servers", "service_tier", "top_k"}),
         ignores_while_reasoning=frozenset({"temperature"}),
-        ranges={"temperature": (0, 2)},
         forced_call_excludes_reasoning=True,
         reasoning_excludes_settings=False,
         reasoning_history="required",
@@ -100,7 +99,7 @@ MESSAGES: Mapping[str, DialectRules] = {
                 "musistudio/claude-code-router#1639": "reasoning_history",
                 "NousResearch/hermes-agent#17510, can1357/oh-my-pi#908": "accepts_unsigned_reasoning",
                 "api-docs.deepseek.com/guides/anthropic_api, Simple Fields": (
-                    "ignores ignores_nested output_formats ranges reasoning_excludes_settings"
+                    "ignores ignores_nested output_formats reasoning_excludes_settings"
                 ),
                 "api-docs.deepseek.com/guides/anthropic_api, Message Fields": "cache_marks rejects_blocks server_tools",
                 "api-docs.deepseek.com/guides/thinking_mode": "efforts replaced_efforts ignores_while_reasoning",

@@ -93,8 +93,7 @@ def encode_settings(request: ir.Request, body: JsonObject, is_restricted: bool, 
         encoded = _ENCODED | _default_sampling(settings)
         if settings.get("top_k") is not None:
             body["top_k"] = _encode_top_k(request, settings["top_k"], losses)
-    ranges = RANGES if losses.dialect is None else {**RANGES, **losses.dialect.ranges}
-    encode_flat_settings(request, SETTINGS, body, losses, encoded, ranges)
+    encode_flat_settings(request, SETTINGS, body, losses, encoded, RANGES)
     if _NOT_FLAT.isdisjoint(settings):
         return
     if settings.get("automatic_cache"):

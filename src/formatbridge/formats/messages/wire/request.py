@@ -244,8 +244,8 @@ class Request(Wire):
     tool_choice: ToolChoice | None = None
     tools: list[Tool] | None = None
     stream: bool | None = None
-    temperature: Annotated[float, Numeric(0, 2)] | None = None
-    """From 0 to 1. DeepSeek accepts up to 2 (api-docs.deepseek.com/guides/anthropic_api). Version 2023-06-01; newer models reject it."""
+    temperature: Annotated[float, Numeric(0, 1)] | None = None
+    """Version 2023-06-01; newer models reject it."""
     top_k: Int | None = None
     """Version 2023-06-01; newer models reject it."""
     top_p: Annotated[float, Numeric(0, 1)] | Literal[-1] | None = None
