@@ -155,8 +155,9 @@ class Patch:
                 elif name in result:
                     del result[name]
                     self.note(below)
-            elif key in before and name in raw:
-                result[name] = self.apply(raw[name], before[key], after[key], below)
+            # A setting object of the caller may have members that the encoder does not write, and keeps them.
+            elif name in raw and (key in before or below[1:] in self._format.setting_objects):
+                result[name] = self.apply(raw[name], before.get(key, {}), after[key], below)
             # A key that only the server's body has may be in the caller's body already, in a field that the format does not write.
             elif before.get(key, _ABSENT) != after[key] and (key in before or not covers(raw.get(name), after[key])):
                 result[name] = _added(before.get(key), after[key])
