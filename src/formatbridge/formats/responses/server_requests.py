@@ -13,7 +13,7 @@ from formatbridge.formats.responses.citations import shift_annotations
 from formatbridge.formats.responses.reasoning import PARAGRAPH
 from formatbridge.formats.shared.parts import is_same_list
 from formatbridge.formats.shared.settings import EFFORTS, drop_setting_with_code
-from formatbridge.jsontext.pointers import shift_index
+from formatbridge.jsontext.pointers import escape, shift_index
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 from formatbridge.report.losses import Loss
@@ -32,11 +32,29 @@ def _items_of_server(items: list[JsonObject], rules: DialectRules, losses: Ledge
             kept[index] = item
         else:
             losses.dropped_at(f"/input/{index}", "unsupported_by_server")
-    joined = _with_joined_reasoning(kept) if rules.reads_last_reasoning else kept
-    for index in kept.keys() - joined.keys():
-        if kept[index].get("id") is not None:
+    _note_fields_of_joined(kept, rules, losses)
+    return items if len(kept) == len(items) else [*kept.values()]
+
+
+def _note_fields_of_joined(items: Mapping[int, JsonObject], rules: DialectRules, losses: Ledger) -> None:
+    """Note the fields of items, by index, and of texts, that are lost because ``with_missing_messages`` joins them with others."""
+    removed = items.keys() - _with_joined_reasoning(items).keys() if rules.reads_last_reasoning else ()
+    for index in removed:
+        if items[index].get("id") is not None:
             losses.dropped_at(f"/input/{index}/id", "diagnostic", severity="info")
-    return items if len(joined) == len(items) else [*joined.values()]
+    for index, item in items.items() if rules.reads_first_part else ():
+        if item.get("type") == "reasoning" or item.get("role") == "assistant":
+            for field in ("content", "summary"):
+                _note_fields_of_texts(item.get(field), f"/input/{index}/{field}", losses)
+
+
+def _note_fields_of_texts(parts: object, pointer: str, losses: Ledger) -> None:
+    """Note the unknown fields of texts that another value of an earlier text replaces. ``pointer``: that of the list."""
+    kept: JsonObject = {}
+    for place, part in enumerate(parts) if isinstance(parts, list) else ():
+        for key in part.keys() - _JOINED_FIELDS if isinstance(part.get("text"), str) else ():
+            if kept.setdefault(key, part[key]) != part[key]:
+                losses.dropped_at(f"{pointer}/{place}/{escape(key)}", "unsupported_by_server")
 
 
 def _with_tools_of_server(body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
@@ -155,6 +173,10 @@ def _with_single_text(item: JsonObject, rules: DialectRules) -> JsonObject:
         return item
     # The official SDK joins the texts of an answer without a character between them (``Response.output_text``).
     return item | {"content": [_joined(texts, ""), *(part for part in content if part not in texts)]}
+
+
+_JOINED_FIELDS = frozenset({"type", "text", "annotations", "logprobs"})
+"""The fields of a text that one text has for several."""
 
 
 def _texts_of(parts: object) -> list[JsonObject]:
