@@ -176,6 +176,21 @@ def test_a_dialect_and_facts_about_the_model_change_the_request() -> None:
         assert {loss.code for loss in converted.losses} == {"not_counted", "no_reasoning"}
 
 
+def test_what_a_server_requires_in_a_conversation_is_counted() -> None:
+    """DeepSeek requires thinking next to a call; a count of another conversation than the request has would be wrong."""
+    call = {"id": "c1", "type": "function", "function": {"name": "now", "arguments": "{}"}}
+    result = {"role": "tool", "tool_call_id": "c1", "content": "noon"}
+    question = {"role": "user", "content": "What time is it?"}
+    body = {"model": "m", "messages": [question, {"role": "assistant", "tool_calls": [call]}, result]}
+    target = fb.Target("messages", dialect="deepseek")
+
+    request = fb.convert_request(body, source="chat_completions", target=target)
+    count = fb.convert_count_request(body, source="chat_completions", target=target)
+
+    assert count.body["messages"] == request.body["messages"]
+    assert [addition.path for addition in count.additions] == ["/messages/1/content/0"]
+
+
 def test_facts_about_the_model_apply_to_a_wrapped_request() -> None:
     """The report points into the body that was sent."""
     config = {"generationConfig": {"thinkingConfig": {"thinkingBudget": 512}}}

@@ -210,6 +210,8 @@ def _encode(
     if count is None:
         return body, tools
     body = _without_needless_additions(body, count, losses)
+    if server.format.dialect is not None:
+        body = server.format.server_requests.with_missing_messages(body, server.format.dialect, losses)
     if reads_all:
         return _as_count(body, count, model, losses), tools
     result = {name: value for name, value in body.items() if name in count.top_fields}
