@@ -210,7 +210,7 @@ class BatchConverter:
                 model = converted.model
                 if not model:
                     raise ConfigurationError("a request of the file has no model: pass model=")
-                losses += _batch_losses(item, converted)
+                losses += _batch_losses(item, converted, self._source_layout)
             elif item.status is not None and not self._layout.has_status:
                 losses += self._status_losses(item, converted)
         if not self._is_same_format:
@@ -315,13 +315,14 @@ def _in_line(loss: Loss, item: BatchItem) -> Loss:
     return replace(loss, path=_pointer_in_line(loss.path, item))
 
 
-def _batch_losses(item: BatchItem, converted: ConvertedRequest) -> Iterator[Loss]:
+def _batch_losses(item: BatchItem, converted: ConvertedRequest, layout: BatchLayout) -> Iterator[Loss]:
     """Yield what a request loses because it is part of a batch: its stream with its options, and a model that the line does not name."""
     assert isinstance(item.body, dict)
     if item.body.get("stream") is True:
         yield Loss.of(f"{item.pointer}/stream", "changed", "info", "batch_stream", True, False)
-        if options := item.body.get("stream_options"):
-            yield Loss.of(f"{item.pointer}/stream_options", "dropped", "info", "batch_stream", options)
+        for name in layout.stream_options:
+            if options := item.body.get(name):
+                yield Loss.of(f"{item.pointer}/{name}", "dropped", "info", "batch_stream", options)
     model = item.body.get("model")
     if model and "model" not in converted.body:
         yield Loss.of(f"{item.pointer}/model", "dropped", "info", "batch_model", model)

@@ -69,6 +69,8 @@ class BatchLayout:
     """Whether a line with an error has the HTTP status."""
     url: str | None = None
     """The value of ``url`` in a line with a request; None: lines have no URL."""
+    stream_options: tuple[str, ...] = ()
+    """The fields of a body with options of its stream, which a batch does not have."""
     generated_ids: tuple[str, ...] = ()
     """Pointers of ids that a result of the vendor has besides the id of the caller, from which they are derived."""
     id_pattern: re.Pattern[str] | None = None
@@ -108,6 +110,7 @@ def openai_layout(url: str) -> BatchLayout:
         response_pointer="/response/body",
         error_pointer="/response/body",
         url=url,
+        stream_options=("stream_options",),
         generated_ids=("/id", "/response/request_id"),
     )
 
