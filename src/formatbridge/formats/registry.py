@@ -135,7 +135,7 @@ def _rules_of(dialect: str | Dialect, format: ir.FormatName) -> DialectRules:
         if dialect not in DIALECTS:
             raise _unknown_dialect(dialect, known)
         if format not in DIALECTS[dialect].rules:
-            raise ConfigurationError(f"dialect {dialect!r} has no {format}, expected one of {', '.join(known)}")
+            raise ConfigurationError(f"dialect {dialect!r} has no format {format!r}, expected one of {', '.join(known)}")
         return DIALECTS[dialect].rules[format]
     if not isinstance(dialect, Dialect):
         raise ConfigurationError(f"dialect is {type_name(dialect)}, expected the name of a dialect or a Dialect")
