@@ -60,15 +60,33 @@ def same_request_for_server(
         noted = Ledger(raw, format.field_paths)
         body = _Adaptation(raw, format, format_of_server, options, facts, replaces_conversation=True).body(noted)
     _include(losses, noted, body, str)
-    adapted, rounds, original, request = body, 0, raw, adaptation.request
+    adapted = body if facts is None else _adapted_until_stable(raw, body, format, format_of_server, options, facts, losses)
+    losses.dialect = format_of_server.dialect
+    if format_of_server.dialect is not None:
+        adapted = format.server_requests.with_missing_messages(adapted, format_of_server.dialect, losses)
+    _note_unmodelled(adaptation.request, Ledger(raw, format.field_paths), raw, adapted, losses)
+    return adapted, tools
+
+
+def _adapted_until_stable(
+    original: JsonObject,
+    body: JsonObject,
+    format: FormatSpec,
+    format_of_server: FormatSpec,
+    options: Options,
+    facts: ModelFacts,
+    losses: Ledger,
+) -> JsonObject:
+    """Return an adapted body after as many more rounds as change its settings; note what each loses. ``original``: that of the caller."""
     # The first round has adapted the conversation. A later one is for the settings.
     conversation = {
         key: body[key] for key in (format.content_fields.get("request"), *format.item_identity.tool_lists) if key in body
     }
-    while facts is not None and adapted is not raw and rounds < _MOST_ROUNDS:
-        raw, rounds, noted = adapted, rounds + 1, Ledger(adapted, format.field_paths)
-        adapted = _Adaptation(raw, format, format_of_server, options, facts).body(noted) | conversation
-        if adapted == raw:
+    adapted, previous, rounds = body, original, 0
+    while adapted is not previous and rounds < _MOST_ROUNDS:
+        previous, rounds, noted = adapted, rounds + 1, Ledger(adapted, format.field_paths)
+        adapted = _Adaptation(previous, format, format_of_server, options, facts).body(noted) | conversation
+        if adapted == previous:
             break
         # A field that the first round has added is no field of the caller.
         new = [loss for loss in noted.losses if resolve(original, loss.path)[1] is not ABSENT]
@@ -78,11 +96,7 @@ def same_request_for_server(
                 losses.added(addition.path, addition.value, addition.why)
     if rounds:
         losses.withdraw(adapted)
-    losses.dialect = format_of_server.dialect
-    if format_of_server.dialect is not None:
-        adapted = format.server_requests.with_missing_messages(adapted, format_of_server.dialect, losses)
-    _note_unmodelled(request, Ledger(original, format.field_paths), original, adapted, losses)
-    return adapted, tools
+    return adapted
 
 
 def _key_of(pointer: str) -> str:

@@ -438,17 +438,29 @@ def _with_json_instruction(messages: list[JsonObject], encoded: list[JsonObject]
     return complete
 
 
+def _with_counted_logprobs(body: JsonObject, rules: DialectRules) -> JsonObject:
+    """Return a request with the number of alternatives in ``logprobs``, for Together, which has no flag (recorded traffic)."""
+    if not rules.counts_logprobs or "logprobs" not in body:
+        return body
+    others = {key: value for key, value in body.items() if key != "top_logprobs"}
+    return others | {"logprobs": body.get("top_logprobs", 1) if body["logprobs"] else 0}
+
+
+def _without_rejected_in_messages(body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
+    """Return a request whose messages have no fields that the server rejects in them; note each."""
+    if not rules.rejects_in_messages:
+        return body
+    messages = [_without_unread_fields(each, f"/messages/{index}", rules, losses) for index, each in enumerate(body["messages"])]
+    return body if messages == body["messages"] else body | {"messages": messages}
+
+
 class _ServerRequests(ServerRequests):
     def adapt_encoded(self, body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
         choice = body.get("tool_choice")
         # Tools that the list of allowed tools does not contain have been left out.
         if rules.accepts_allowed_tools is False and isinstance(choice, dict) and choice.get("type") == "allowed_tools":
             body = body | {"tool_choice": choice["allowed_tools"]["mode"]}
-        # Together's ``logprobs`` is the number of alternatives, without a flag (recorded traffic).
-        if rules.counts_logprobs and "logprobs" in body:
-            others = {key: value for key, value in body.items() if key != "top_logprobs"}
-            body = others | {"logprobs": body.get("top_logprobs", 1) if body["logprobs"] else 0}
-        body = _with_tier_of_server(body, request, rules, losses)
+        body = _with_tier_of_server(_with_counted_logprobs(body, rules), request, rules, losses)
         if mixed := _mixed_strict(body, rules):
             functions = {tool.name: tool for tool in all_tools(request) if isinstance(tool, ir.FunctionTool)}
             for index in mixed:
@@ -493,12 +505,7 @@ class _ServerRequests(ServerRequests):
         if rules.cache_marks == "none":
             unmarked = {key: _without_cache_control(body.get(key), f"/{key}", losses) for key in ("messages", "tools")}
             body = body | {key: value for key, value in unmarked.items() if value != body.get(key)}
-        if rules.rejects_in_messages:
-            messages = [
-                _without_unread_fields(each, f"/messages/{index}", rules, losses) for index, each in enumerate(body["messages"])
-            ]
-            body = body if messages == body["messages"] else body | {"messages": messages}
-        return body
+        return _without_rejected_in_messages(body, rules, losses)
 
     def without_legacy_functions(self, body: JsonObject, encoded: JsonObject) -> JsonObject:
         return _without_legacy_functions(body, encoded)
