@@ -287,7 +287,9 @@ def _decode_choice(raw: str | JsonObject, src: str) -> ir.ToolChoice:
         space = [raw["namespace"] or None] if isinstance(raw.get("namespace"), str) else None
         known = frozenset({"type", "name", "namespace"} if space else {"type", "name"})
         return ir.ToolChoice(mode="named", names=[raw["name"]], namespaces=space, src=src, extra=read_extra(raw, known))
-    return ir.ToolChoice(mode="hosted", names=[FAMILIES.get(kind, kind)], src=src, extra=read_extra(raw, frozenset({"type"})))
+    if kind == "mcp" and isinstance(raw.get("server_label"), str):
+        return ir.ToolChoice(mode="hosted", names=[raw["server_label"]], src=src, extra=read_extra(raw, {"type", "server_label"}))
+    return ir.ToolChoice(mode="hosted", names=[FAMILIES.get(kind, kind)], src=src, extra=read_extra(raw, {"type"}))
 
 
 def _decode_allowed(raw: JsonObject, src: str) -> ir.ToolChoice:
