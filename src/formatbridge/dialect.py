@@ -296,6 +296,8 @@ class DialectRules:
     """Whether each model of the server reads a summary as reasoning; otherwise a summary without a text becomes the text."""
     accepts_labels: bool = False
     """Whether a request of generate_content may have ``labels``."""
+    safety_categories: frozenset[str] | None = None
+    """The categories of safety settings that the server accepts; None: any."""
     accepts_call_ids: bool = True
     """Whether calls and results of generate_content may have an ``id``."""
     accepts_whole_count_requests: bool = True

@@ -11,6 +11,7 @@ from formatbridge.testing.vendor_rules import Facts, broken_rules
 
 _USER = {"role": "user", "content": "hi"}
 _ANSWER = {"role": "assistant", "content": "Hello"}
+_IMAGE_SETTING = {"category": "HARM_CATEGORY_IMAGE_HATE", "threshold": "BLOCK_NONE"}
 _PREFILL: dict[str, Any] = {"messages": [_USER, _ANSWER]}
 _SYSTEM = {"role": "system", "content": "Be brief."}
 _REFUSAL = {"messages": [_USER, {"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}, _USER]}
@@ -227,6 +228,8 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("vertex", "generate_content", "label", {"contents": [], "labels": {"team": "x" * 64}}),
     ("vertex", "generate_content", "service_tier", {"contents": [], "serviceTier": "flex"}),
     ("vertex", "generate_content", "service_tier", {"contents": [], "service_tier": "standard"}),
+    ("gemini", "generate_content", "safety_category", {"contents": [], "safetySettings": [_IMAGE_SETTING]}),
+    ("gemini", "generate_content", "safety_category", {"contents": [], "safety_settings": [_IMAGE_SETTING]}),
     ("vertex", "messages", "block", _block(type="container_upload", file_id="file_1")),
     ("vertex", "messages", "field", _SKILLS),
     ("vertex", "messages", "tool_type", _tool("code_execution_20260521")),
@@ -357,6 +360,13 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("gemini", "generate_content", "unknown_name", _of_tools({"googleMaps": {"authConfig": {"apiKey": "k"}}})),
     ("vertex", "generate_content", "label", {"contents": [], "labels": {"team": "search-1", "empty": ""}}),
     ("vertex", "generate_content", "service_tier", {"contents": [], "serviceTier": "SERVICE_TIER_FLEX"}),
+    ("vertex", "generate_content", "safety_category", {"contents": [], "safetySettings": [_IMAGE_SETTING]}),
+    (
+        "gemini",
+        "generate_content",
+        "safety_category",
+        {"contents": [], "safetySettings": [{"category": "HARM_CATEGORY_HARASSMENT"}]},
+    ),
     ("vertex", "messages", "block", _block(type="text", text="x")),
     ("vertex", "messages", "field", {"cache_control": {"type": "ephemeral"}, "context_management": {"edits": []}, "speed": "fast"}),
     ("vertex", "messages", "tool_type", _tool("tool_search_tool_bm25_20251119")),

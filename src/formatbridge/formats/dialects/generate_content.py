@@ -10,6 +10,9 @@ from formatbridge.formats.shared.parts import GOOGLE_IMAGES
 
 _SDK = "github.com/googleapis/python-genai google/genai/models.py"
 """The official SDK, which raises an error for fields that only the other server has."""
+_CATEGORIES = frozenset(
+    f"HARM_CATEGORY_{name}" for name in ("CIVIC_INTEGRITY", "DANGEROUS_CONTENT", "HARASSMENT", "HATE_SPEECH", "SEXUALLY_EXPLICIT")
+)
 _SHARED_TOOLS = frozenset({"code", "computerUse", "googleMaps", "web_fetch", "web_search"})
 """Tools that both servers run: families, and fields of tools without a family."""
 
@@ -43,8 +46,10 @@ GENERATE_CONTENT: Mapping[str, DialectRules] = {
         ),
         server_tools=_SHARED_TOOLS | {"fileSearch", "mcp"},
         image_types=GOOGLE_IMAGES,
+        safety_categories=_CATEGORIES,
         sources=sources_of_fields(
             {
+                "NEKOparapa/AiNiee#746, 567-labs/instructor#2147, SillyTavern/SillyTavern#2728": "safety_categories",
                 "Portkey-AI/gateway#984": "rejects.labels",
                 "ai.google.dev/gemini-api/docs/image-understanding, Supported formats; microsoft/vscode#286628": "image_types",
                 f"{_SDK}, functions with the ending _to_mldev": "rejects rejects_nested server_tools",

@@ -1,6 +1,6 @@
 """A request of this format in the fields that one server reads: those of the Gemini API, or of Vertex AI.
 
-Source: ``docs/dialects.md``, ``accepts_call_ids``.
+Source: ``docs/dialects.md``, ``accepts_call_ids`` and ``safety_categories``.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.dialect import DialectRules
 from formatbridge.formats.format import ServerRequests
+from formatbridge.jsontext.pointers import camel_and_snake
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
@@ -43,6 +44,26 @@ def _without_id(call: Any) -> Any:
 _CALLS = frozenset({"functionCall", "functionResponse"})
 
 
+def _with_accepted_categories(body: JsonObject, categories: frozenset[str], losses: Ledger) -> JsonObject:
+    """Return a request with the safety settings whose categories the server accepts; note the others."""
+    changed: JsonObject = {}
+    for key in camel_and_snake("safetySettings"):
+        settings = body.get(key)
+        if not isinstance(settings, list):
+            continue
+        rejected = [index for index, setting in enumerate(settings) if _has_other_category(setting, categories)]
+        for index in rejected:
+            losses.dropped_at(f"/{key}/{index}", "rejected_by_server")
+        if rejected:
+            changed[key] = [setting for index, setting in enumerate(settings) if index not in rejected]
+    return {key: changed.get(key, value) for key, value in body.items() if changed.get(key) != []} if changed else body
+
+
+def _has_other_category(setting: Any, categories: frozenset[str]) -> bool:
+    category = setting.get("category") if isinstance(setting, dict) else None
+    return isinstance(category, str) and category not in categories  # a number is another form of the same word
+
+
 class _ServerRequests(ServerRequests):
     def adapt_encoded(self, body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
         if rules.accepts_call_ids:
@@ -51,6 +72,10 @@ class _ServerRequests(ServerRequests):
         body = body | {"contents": [_without_call_ids(content) for content in body["contents"]]}
         losses.withdraw(body)  # generated ids are additions
         return body
+
+    def without_unread_values(self, body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
+        del request
+        return body if rules.safety_categories is None else _with_accepted_categories(body, rules.safety_categories, losses)
 
 
 SERVER_REQUESTS = _ServerRequests()

@@ -95,6 +95,26 @@ def _check_tier(body: JsonObject, _facts: Facts) -> Failure | None:
     return checks.google_error("", f"Invalid value at 'service_tier' ({kind}), \"{tier}\"")
 
 
+def _check_categories(body: JsonObject, _facts: Facts) -> Failure | None:
+    """Reject the first safety setting whose category is one of Vertex AI or of older models. Numbers stand for the same words."""
+    accepted = [f"HarmCategory.{name}" for name in _HARM_CATEGORIES]
+    for index, setting in enumerate(body.get("safetySettings", body.get("safety_settings")) or ()):
+        category = setting.get("category") if isinstance(setting, dict) else None
+        if isinstance(category, str) and f"HarmCategory.{category}" not in accepted:
+            place = f"* GenerateContentRequest.safety_settings[{index}]"
+            return checks.google_error("", f"{place}: element predicate failed: $.category in ({', '.join(accepted)})")
+    return None
+
+
+_HARM_CATEGORIES = (
+    "HARM_CATEGORY_HATE_SPEECH",
+    "HARM_CATEGORY_SEXUALLY_EXPLICIT",
+    "HARM_CATEGORY_DANGEROUS_CONTENT",
+    "HARM_CATEGORY_HARASSMENT",
+    "HARM_CATEGORY_CIVIC_INTEGRITY",
+)
+"""The categories that the Gemini API accepts, in the order of its message (SillyTavern/SillyTavern#2728)."""
+
 BEDROCK = (
     checks.no_system_turns("BerriAI/litellm#33807", "role 'system' is not supported on this model"),
     _refused_fields(f"{_AVAILABILITY}, anthropics/claude-cookbooks#311", *_ANTHROPICS_FIELDS),
@@ -160,6 +180,12 @@ VERTEX_GEMINI = (
 """The rules of Vertex AI for generate_content."""
 
 GEMINI = (
+    Rule(
+        "safety_category",
+        "a safety setting for images, or of another category that only Vertex AI has",
+        "SillyTavern/SillyTavern#2728, NEKOparapa/AiNiee#746",
+        _check_categories,
+    ),
     checks.no_nested_fields("Portkey-AI/gateway#984", "labels"),
     checks.no_nested_fields(
         "googleapis/python-genai, google/genai/models.py, _to_mldev",
