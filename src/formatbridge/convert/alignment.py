@@ -206,12 +206,14 @@ def _may_be_written(items: list[Any], lists: ListVersions) -> bool:
     """Return whether the encoder may have written one of some items of the caller.
 
     It has if all texts and numbers of the item are in the encoding, or one text is in a text that the encoder has created from others.
+    No encoder joins texts of several tools, so that a short text in a longer one of another tool proves nothing.
     """
     words = lists.origins.identity.words
+    as_searched = set[str] if lists.pointer[1:] in lists.origins.identity.tool_lists else "\n".join
     encoded = [*values_in(lists.common, words)]
     numbers = {value for value in encoded if not isinstance(value, str)}
-    text = "\n".join(value for value in encoded if isinstance(value, str))
-    created = "\n".join(lists.origins.texts(lists.common, is_known=False))
+    text = as_searched(value for value in encoded if isinstance(value, str))
+    created = as_searched(lists.origins.texts(lists.common, is_known=False))
     for item in items:
         values = [*values_in(item, words)]
         if values and all(value in text if isinstance(value, str) else value in numbers for value in values):
