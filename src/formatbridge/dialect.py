@@ -166,7 +166,7 @@ class DialectRules:
     tool_types: Mapping[str, str] = field(default_factory=dict)
     """Types of tools of Responses and Messages to the types that this server has for the same tools."""
     rejects_in_tools: frozenset[str] = frozenset()
-    """Fields of tools of Responses that the server answers with an error."""
+    """Fields of tools of Responses that the server answers with an error, after the type and a dot: ``web_search.user_location``."""
     includes: frozenset[str] | None = None
     """The values of ``include`` of Responses that the server accepts; None: as the format."""
     server_tools: frozenset[str] | None = None

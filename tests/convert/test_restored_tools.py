@@ -128,7 +128,7 @@ def test_a_server_without_namespaces_gets_functions_before_the_first_turn() -> N
         "/input/0/tools/0": "unsupported_by_server",
         "/input/0/tools/0/tools/0/defer_loading": "unsupported_by_server",
         "/input/0/tools/0/tools/1": "wrapped",
-        "/tools/1/external_web_access": "no_counterpart",
+        "/tools/1/external_web_access": "rejected_by_server",
     }
 
 

@@ -25,6 +25,12 @@ _THOUGHT = {"type": "thinking", "thinking": "", "signature": ""}
 _NOW: dict[str, Any] = {"type": "function", "name": "now", "parameters": {"type": "object", "properties": {}}}
 _JSON_SCHEMA = {"format": {"type": "json_schema", "name": "x", "schema": {"type": "object"}}}
 _SEARCH_CALL = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "x"}}
+_TOOLS_THAT_XAI_REJECTS = (
+    {"type": "web_search", "external_web_access": False},
+    {"type": "web_search", "user_location": {"type": "approximate", "country": "DE"}},
+    {"type": "file_search", "vector_store_ids": ["vs_1"], "ranking_options": {"ranker": "auto"}},
+    {"type": "code_interpreter", "container": {"type": "auto"}},
+)
 _EFFORT_OF_XAI = {"input": "hi", "reasoning": {"effort": "max"}}
 
 
@@ -268,6 +274,8 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("xai", "chat_completions", "tool_type", {"tools": [{"type": "live_search"}]}),
     ("xai", "responses", "continuation", {"input": "hi", "instructions": "x", "previous_response_id": "resp_1"}),
     ("xai", "responses", "effort", _EFFORT_OF_XAI),
+    *(("xai", "responses", "field_of_tool", {"input": "hi", "tools": [tool]}) for tool in _TOOLS_THAT_XAI_REJECTS),
+    ("xai", "responses", "most", {"input": "hi", "tools": [_NOW] * 129}),
     ("zhipu", "messages", "system_turn", {"max_tokens": 9, "messages": [_USER, _ANSWER, _SYSTEM, _USER]}),
     ("xai", "responses", "tool_choice", {"tool_choice": {"type": "web_search"}}),
     (
@@ -398,6 +406,13 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("xai", "chat_completions", "tool_type", _TOOLS),
     ("xai", "responses", "continuation", {"input": [_SYSTEM, _USER], "previous_response_id": "resp_1"}),
     ("xai", "responses", "effort", {"input": "hi", "reasoning": {"effort": "none"}}),
+    (
+        "xai",
+        "responses",
+        "field_of_tool",
+        {"input": "hi", "tools": [{"type": "web_search", "filters": {"allowed_domains": ["a.b"]}}]},
+    ),
+    ("xai", "responses", "most", {"input": "hi", "tools": [_NOW] * 128}),
     ("zhipu", "messages", "system_turn", {"max_tokens": 9, "system": "Be brief.", "messages": [_USER]}),
 ]
 

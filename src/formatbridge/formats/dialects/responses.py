@@ -31,8 +31,13 @@ _REJECTED_BY_GROQ = frozenset({
 })  # fmt: skip
 _GROQ_PAGE = "console.groq.com/docs/responses-api"
 _GROQ_TYPES = "GroqCloud API specification 2.1 (tryAGI/AutoSDK specs/groq.yaml), CreateResponseRequest"
+_XAI_TYPES = "xAI's OpenAPI (api-evangelist/xai openapi/xai-responses-api-openapi.yml)"
 _XAI_TOOLS = frozenset({
     "web_search", "code", "image_generation", "mcp", "x_search", "collections_search", "file_search", "code_execution", "shell",
+})  # fmt: skip
+_REJECTED_IN_TOOLS_OF_XAI = frozenset({
+    "web_search.external_web_access", "web_search.search_context_size", "web_search.user_location", "file_search.filters",
+    "file_search.ranking_options", "code_interpreter.container",
 })  # fmt: skip
 
 RESPONSES: Mapping[str, DialectRules] = {
@@ -193,7 +198,8 @@ RESPONSES: Mapping[str, DialectRules] = {
         accepts_allowed_tools=False,
         server_tools=_XAI_TOOLS,
         tool_types=dict.fromkeys(("web_search_preview", "web_search_preview_2025_03_11", "web_search_2025_08_26"), "web_search"),
-        rejects_in_tools=frozenset({"external_web_access"}),
+        rejects_in_tools=_REJECTED_IN_TOOLS_OF_XAI,
+        most_tools=128,
         cache_marks="none",
         efforts=frozenset({"none", "low", "medium", "high", "xhigh"}),
         image_types=STILL_IMAGES,
@@ -204,7 +210,9 @@ RESPONSES: Mapping[str, DialectRules] = {
                 "router-for-me/CLIProxyAPI#4434": "accepts_later_configuration rejects_items",
                 "james-6-23/codex2api#516": "has_custom_tools",
                 "maximhq/bifrost#5428": "has_namespaces has_tool_search server_tools tool_types",
-                "NOirBRight/CodexHub#517": "rejects_in_tools",
+                "NOirBRight/CodexHub#517": "rejects_in_tools.web_search.external_web_access",
+                f"{_XAI_TYPES}, ModelTool": "rejects_in_tools",
+                f"{_XAI_TYPES}, ModelResponse.tools": "most_tools",
                 "router-for-me/CLIProxyAPI#4718, router-for-me/CLIProxyAPI#5916": "accepts_allowed_tools",
                 IMAGES_OF_XAI: "image_types",
                 "docs.x.ai/developers/model-capabilities/text/reasoning; chenyme/grok2api#901": "efforts",

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 
 from formatbridge import ir
+from formatbridge.dialect import DialectRules
 from formatbridge.formats.responses.holds import drop_unheld, drop_unheld_in_answer
 from formatbridge.formats.responses.item_ids import ItemIds
 from formatbridge.formats.shared.media import bare_mime
@@ -19,6 +20,7 @@ from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import WHOLE_NODE, Ledger
+from formatbridge.report.loss_rules import LOSS_RULES
 from formatbridge.report.losses import Severity
 
 # Source of the types: the official SDK, ``WebSearchTool.type`` and ``WebSearchPreviewTool.type``, which have dated names, too.
@@ -81,8 +83,24 @@ def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None
         losses.changed(tool, "", encoded)
     # ``container`` is required (official SDK, ``CodeInterpreter``). The server creates one of the type ``auto`` for the response.
     if tool.family == "code":
-        return encoded | {"container": {"type": "auto"}}
-    return encoded | _encode_search(tool) if tool.family == "web_search" else encoded
+        encoded["container"] = {"type": "auto"}
+    elif tool.family == "web_search":
+        encoded |= _encode_search(tool)
+    rules = losses.dialect
+    return encoded if rules is None or not rules.rejects_in_tools else _without_rejected(tool, encoded, rules, losses)
+
+
+_CANONICAL = {"user_location": "user_location", "search_context_size": "context_size"}
+"""Fields of encoded tools that a server may reject, to their canonical names. An automatic container is the default."""
+
+
+def _without_rejected(tool: ir.HostedTool, encoded: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
+    """Return an encoded tool without the fields that the server rejects."""
+    rejected = [key for key in encoded if f"{encoded['type']}.{key}" in rules.rejects_in_tools]
+    for name in (_CANONICAL[key] for key in rejected if key in _CANONICAL):
+        is_default = LOSS_RULES[f"HostedTool.{name}"].is_neutral(getattr(tool, name))
+        losses.dropped(tool, name, "rejected_by_server", severity="info" if is_default else None)
+    return {key: value for key, value in encoded.items() if key not in rejected}
 
 
 def _decode_search(raw: JsonObject, kind: str, src: str) -> ir.HostedTool:

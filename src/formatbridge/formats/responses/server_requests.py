@@ -10,11 +10,13 @@ from formatbridge import ir
 from formatbridge.dialect import DialectRules
 from formatbridge.formats.format import ServerRequests
 from formatbridge.formats.responses.citations import shift_annotations
+from formatbridge.formats.responses.field_paths import FIELD_PATHS
 from formatbridge.formats.responses.reasoning import PARAGRAPH
 from formatbridge.formats.shared.parts import is_same_list
 from formatbridge.formats.shared.settings import EFFORTS, drop_setting_with_code
 from formatbridge.jsontext.pointers import escape, shift_index
 from formatbridge.jsontext.types import JsonObject
+from formatbridge.report.field_paths import LossRule
 from formatbridge.report.ledger import Ledger
 from formatbridge.report.losses import Loss
 
@@ -68,12 +70,15 @@ def _with_tools_of_server(body: JsonObject, rules: DialectRules, losses: Ledger)
 
 
 def _tool_for_server(tool: JsonObject, pointer: str, rules: DialectRules, losses: Ledger) -> JsonObject:
-    unread = tool.keys() & rules.rejects_in_tools
-    if unread:
-        losses.extras(ir.HostedTool(family="other", kind="", src=pointer, extra={key: tool[key] for key in unread}))
+    kind = tool.get("type", "")
+    of_server = rules.tool_types.get(kind, kind)
+    unread = [key for key in tool if f"{of_server}.{key}" in rules.rejects_in_tools]
+    for key in unread:
+        rule = FIELD_PATHS.rules.get(f"HostedTool.{key}", LossRule())
+        if not rule.is_neutral(tool[key]):
+            losses.dropped_at(f"{pointer}/{key}", "rejected_by_server", severity=rule.severity)
     tool = {key: value for key, value in tool.items() if key not in unread} if unread else tool
-    kind = rules.tool_types.get(tool.get("type", ""))
-    return tool if kind is None else tool | {"type": kind}
+    return tool if of_server == kind else tool | {"type": of_server}
 
 
 def _without_unknown_effort(body: JsonObject, losses: Ledger) -> JsonObject:

@@ -100,10 +100,11 @@ def no_tool_types(source: str, message: str, *types: str) -> Rule:
 
 
 def no_keys_of_tools(source: str, *keys: str, message: str) -> Rule:
-    """Return a rule for servers that reject some fields of tools."""
+    """Return a rule for servers that reject some fields of tools. ``keys``: after the type and a dot."""
 
     def check(body: JsonObject, _facts: Facts) -> Failure | None:
-        refused = [key for tool in body.get("tools") or () for key in keys if tool.get(key) is not None]
+        present = [f"{tool.get('type')}.{key}" for tool in body.get("tools") or () for key in tool if tool[key] is not None]
+        refused = [key for key in present if key in keys]
         return openai_failure(400, f"{message}: {refused[0]}", param="tools") if refused else None
 
     return Rule("field_of_tool", f"{', '.join(keys)} in a tool", source, check)

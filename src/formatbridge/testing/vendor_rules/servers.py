@@ -37,6 +37,7 @@ _GROQ = "groq/groq-python, completion_create_params.py"
 _MISTRAL = "mistralai/client-python, ChatCompletionRequest"
 _STILL_IMAGES = ("jpeg", "jpg", "png", "webp")
 _XAI_IMAGES = "docs.x.ai/developers/model-capabilities/images/understanding, cline/cline#5278, chenyme/grok2api#944"
+_XAI_TYPES = "xAI's OpenAPI (api-evangelist/xai openapi/xai-responses-api-openapi.yml)"
 _NOT_OF_XAI = "Downloaded response does not contain a valid JPG, PNG, WebP, or ICO image"
 _XAI_EFFORTS = "docs.x.ai/developers/model-capabilities/text/reasoning, chenyme/grok2api#901"
 
@@ -299,7 +300,13 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 "mcp",
                 "shell",
             ),
-            item_checks.no_keys_of_tools("NOirBRight/CodexHub#517", "external_web_access", message="Argument not supported"),
+            item_checks.no_keys_of_tools(
+                f"NOirBRight/CodexHub#517, {_XAI_TYPES}, ModelTool",
+                *("web_search.external_web_access", "web_search.search_context_size", "web_search.user_location"),
+                *("file_search.filters", "file_search.ranking_options", "code_interpreter.container"),
+                message="Argument not supported",
+            ),
+            checks.at_most(f"{_XAI_TYPES}, ModelResponse.tools", "tools", 128),
             checks.image_types(_XAI_IMAGES, *_STILL_IMAGES, message=_NOT_OF_XAI),
             item_checks.known_efforts_of_reasoning(_XAI_EFFORTS, "none", "low", "medium", "high", "xhigh"),
         ),
