@@ -264,8 +264,9 @@ class DialectRules:
     tiers: frozenset[str] | None = None
     """The words for ``service_tier`` that the server accepts in chat_completions and responses; None: as the format."""
     accepts_nulls: bool = True
-    """Whether fields of a request, and the ids of items of Responses, may be null; otherwise those that a caller of the same format sets to
-    null are left out."""
+    """Whether fields of a request may be null; otherwise those that a caller of the same format sets to null are left out."""
+    rejects_null_in_items: frozenset[str] = frozenset()
+    """Fields of items of Responses that must not be null. They are left out, because a null is a missing value."""
     streamed_tools_exclude_logprobs: bool = False
     """Whether the server rejects log probabilities in a stream with tools. Such a request has none."""
     counts_logprobs: bool = False

@@ -274,6 +274,7 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("xai", "chat_completions", "tool_type", {"tools": [{"type": "live_search"}]}),
     ("xai", "responses", "continuation", {"input": "hi", "instructions": "x", "previous_response_id": "resp_1"}),
     ("xai", "responses", "effort", _EFFORT_OF_XAI),
+    ("xai", "responses", "null", {"input": [_USER, {"type": "reasoning", "summary": [], "content": None}]}),
     *(("xai", "responses", "field_of_tool", {"input": "hi", "tools": [tool]}) for tool in _TOOLS_THAT_XAI_REJECTS),
     ("xai", "responses", "most", {"input": "hi", "tools": [_NOW] * 129}),
     ("zhipu", "messages", "system_turn", {"max_tokens": 9, "messages": [_USER, _ANSWER, _SYSTEM, _USER]}),
@@ -406,6 +407,7 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("xai", "chat_completions", "tool_type", _TOOLS),
     ("xai", "responses", "continuation", {"input": [_SYSTEM, _USER], "previous_response_id": "resp_1"}),
     ("xai", "responses", "effort", {"input": "hi", "reasoning": {"effort": "none"}}),
+    ("xai", "responses", "null", {"input": [_USER, {"type": "reasoning", "summary": [], "encrypted_content": None}]}),
     (
         "xai",
         "responses",

@@ -163,6 +163,7 @@ RESPONSES: Mapping[str, DialectRules] = {
         accepts_generated_images=False,
         accepts_refusals=False,
         accepts_nulls=False,
+        rejects_null_in_items=frozenset({"id"}),
         cache_marks="none",
         sources=sources_of_fields(
             {
@@ -181,7 +182,9 @@ RESPONSES: Mapping[str, DialectRules] = {
                 ),
                 "vllm-project/vllm#55974, #55701": "item_types accepts_generated_images",
                 "vllm-project/vllm#46737, #49493": "has_namespaces",
-                "vllm-project/vllm#54224; vllm/entrypoints/openai/responses/protocol.py, service_tier, tool_choice, tools": "accepts_nulls",
+                "vllm-project/vllm#54224; vllm/entrypoints/openai/responses/protocol.py, service_tier, tool_choice, tools": (
+                    "accepts_nulls rejects_null_in_items"
+                ),
                 "vllm-project/vllm#46562; github.com/vllm-project/vllm vllm/entrypoints/chat_utils.py, MM_PARSER_MAP": "media",
             }
         ),
@@ -199,6 +202,7 @@ RESPONSES: Mapping[str, DialectRules] = {
         server_tools=_XAI_TOOLS,
         tool_types=dict.fromkeys(("web_search_preview", "web_search_preview_2025_03_11", "web_search_2025_08_26"), "web_search"),
         rejects_in_tools=_REJECTED_IN_TOOLS_OF_XAI,
+        rejects_null_in_items=frozenset({"content"}),
         most_tools=128,
         cache_marks="none",
         efforts=frozenset({"none", "low", "medium", "high", "xhigh"}),
@@ -213,6 +217,7 @@ RESPONSES: Mapping[str, DialectRules] = {
                 "NOirBRight/CodexHub#517": "rejects_in_tools.web_search.external_web_access",
                 f"{_XAI_TYPES}, ModelTool": "rejects_in_tools",
                 f"{_XAI_TYPES}, ModelResponse.tools": "most_tools",
+                "Wei-Shaw/sub2api#4237, lidge-jun/opencodex#2239": "rejects_null_in_items",
                 "router-for-me/CLIProxyAPI#4718, router-for-me/CLIProxyAPI#5916": "accepts_allowed_tools",
                 IMAGES_OF_XAI: "image_types",
                 "docs.x.ai/developers/model-capabilities/text/reasoning; chenyme/grok2api#901": "efforts",

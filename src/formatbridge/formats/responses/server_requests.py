@@ -24,10 +24,8 @@ from formatbridge.report.losses import Loss
 def _items_of_server(items: list[JsonObject], rules: DialectRules, losses: Ledger) -> list[JsonObject]:
     """Return the items that the server reads. One without a type is a message, or a reference if it has no role."""
     kept: dict[int, JsonObject] = {}
-    if not rules.accepts_nulls:  # a null is a missing id
-        items = [
-            {key: value for key, value in item.items() if key != "id"} if item.get("id", "") is None else item for item in items
-        ]
+    if rules.rejects_null_in_items:
+        items = [_without_nulls(item, rules.rejects_null_in_items) for item in items]
     for index, item in enumerate(items):
         kind = item.get("type") or ("message" if "role" in item else "item_reference")
         if rules.accepts_item(kind):
@@ -36,6 +34,12 @@ def _items_of_server(items: list[JsonObject], rules: DialectRules, losses: Ledge
             losses.dropped_at(f"/input/{index}", "unsupported_by_server")
     _note_fields_of_joined(kept, rules, losses)
     return items if len(kept) == len(items) else [*kept.values()]
+
+
+def _without_nulls(item: JsonObject, fields: frozenset[str]) -> JsonObject:
+    """Return an item without those of some fields that are null; the same object if there are none."""
+    nulls = {field for field in fields if item.get(field, "") is None}
+    return {key: value for key, value in item.items() if key not in nulls} if nulls else item
 
 
 def _note_fields_of_joined(items: Mapping[int, JsonObject], rules: DialectRules, losses: Ledger) -> None:

@@ -75,6 +75,16 @@ def no_items_of_openai(source: str, status: int, message: str) -> Rule:
     return Rule("item_type", f"an item of type {', '.join(sorted(_OF_OPENAI))}", source, check)
 
 
+def no_null_in_items(source: str, field: str, status: int, message: str) -> Rule:
+    """Return a rule for servers that reject a null in a field of an item."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        is_null = any(item.get(field, "") is None for item in _items(body))
+        return openai_failure(status, message, param="input") if is_null else None
+
+    return Rule("null", f"an item whose `{field}` is null", source, check)
+
+
 def tool_types(source: str, status: int, *types: str) -> Rule:
     """Return a rule for servers that have only some types of tools."""
 

@@ -38,6 +38,9 @@ _MISTRAL = "mistralai/client-python, ChatCompletionRequest"
 _STILL_IMAGES = ("jpeg", "jpg", "png", "webp")
 _XAI_IMAGES = "docs.x.ai/developers/model-capabilities/images/understanding, cline/cline#5278, chenyme/grok2api#944"
 _XAI_TYPES = "xAI's OpenAPI (api-evangelist/xai openapi/xai-responses-api-openapi.yml)"
+_NO_ITEM_OF_XAI = (
+    "Failed to deserialize the JSON body into the target type: data did not match any variant of untagged enum ModelInput"
+)
 _NOT_OF_XAI = "Downloaded response does not contain a valid JPG, PNG, WebP, or ICO image"
 _XAI_EFFORTS = "docs.x.ai/developers/model-capabilities/text/reasoning, chenyme/grok2api#901"
 
@@ -281,11 +284,8 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             combinations.no_instructions_in_continuation(
                 "holon-run/holon#2158", "Argument not supported: instructions and previous_response_id together"
             ),
-            item_checks.no_items_of_openai(
-                "router-for-me/CLIProxyAPI#4434",
-                422,
-                "Failed to deserialize the JSON body into the target type: data did not match any variant of untagged enum ModelInput",
-            ),
+            item_checks.no_items_of_openai("router-for-me/CLIProxyAPI#4434", 422, _NO_ITEM_OF_XAI),
+            item_checks.no_null_in_items("Wei-Shaw/sub2api#4237, lidge-jun/opencodex#2239", "content", 422, _NO_ITEM_OF_XAI),
             item_checks.tool_types(
                 "maximhq/bifrost#5428",
                 422,
@@ -537,7 +537,7 @@ RULES_NOT_ENFORCED: Mapping[tuple[str | None, fb.FormatName], frozenset[str]] = 
     ("ollama", "responses"): frozenset({"reasoning_not_stored", "unknown_token"}),
     ("sglang", "chat_completions"): frozenset({"stop_count"}),
     ("xai", "chat_completions"): frozenset({"metadata_not_stored"}),
-    ("xai", "responses"): frozenset({"item_id"}),
+    ("xai", "responses"): frozenset({"item_id", "reasoning_not_stored"}),
     ("vertex", "generate_content"): frozenset({"labels", "combined_tools", "config_without_functions"}),
     ("vllm", "chat_completions"): frozenset({"stop_count"}),
     ("vllm", "responses"): frozenset({"reasoning_not_stored"}),
