@@ -242,6 +242,7 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("vertex", "messages", "tool_type", _tool("web_search_20260318")),
     ("vllm", "chat_completions", "generation_prompt", _PREFILL | {"continue_final_message": True}),
     ("vllm", "responses", "include", {"input": "hi", "include": ["web_search_call.action.sources"]}),
+    ("vllm", "responses", "field", {"input": "hi", "prompt": {"id": "p"}}),
     *(
         ("groq", "responses", "field", {"input": "hi", **field})
         for field in ({"include": ["reasoning.encrypted_content"]}, {"prompt_cache_key": "k"}, {"top_logprobs": 2})
@@ -382,6 +383,7 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("vertex", "messages", "tool_type", _tool("web_search_20250305")),
     ("vllm", "chat_completions", "generation_prompt", _PREFILL | {"continue_final_message": True, "add_generation_prompt": False}),
     ("vllm", "responses", "include", {"input": "hi", "include": ["message.output_text.logprobs"]}),
+    ("vllm", "responses", "field", {"input": "hi", "conversation": "conv_1", "prompt_cache_key": "k"}),
     ("groq", "responses", "field", {"input": "hi", "metadata": {"a": "b"}, "user": "u", "truncation": "disabled"}),
     ("groq", "responses", "store", {"input": "hi", "store": False}),
     ("groq", "responses", "service_tier", {"input": "hi", "service_tier": "flex"}),

@@ -14,6 +14,10 @@ _VLLM_INCLUDES = frozenset({
     "code_interpreter_call.outputs", "computer_call_output.output.image_url", "file_search_call.results",
     "message.input_image.image_url", "message.output_text.logprobs", "reasoning.encrypted_content",
 })  # fmt: skip
+_IGNORED_BY_VLLM = frozenset({
+    "context_management", "conversation", "moderation", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
+    "safety_identifier", "stream_options",
+})  # fmt: skip
 _ITEMS_OF_OPENAI = frozenset({
     "additional_tools", "configuration_update", "custom_tool_call", "custom_tool_call_output", "tool_search_call", "tool_search_output",
 })  # fmt: skip
@@ -21,9 +25,9 @@ _ITEMS_OF_OPENAI = frozenset({
 _COMMON_ITEMS = frozenset({"message", "function_call", "function_call_output", "reasoning"})
 """The types of items that servers of open models read."""
 _IGNORED_BY_OLLAMA = frozenset({
-    "background", "conversation", "include", "max_tool_calls", "metadata", "moderation", "parallel_tool_calls", "prompt",
-    "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "safety_identifier", "service_tier", "store", "tool_choice",
-    "top_logprobs", "truncation", "user",
+    "background", "context_management", "conversation", "include", "max_tool_calls", "metadata", "moderation", "parallel_tool_calls",
+    "prompt", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "safety_identifier", "service_tier", "store",
+    "stream_options", "tool_choice", "top_logprobs", "truncation", "user",
 })  # fmt: skip
 _REJECTED_BY_GROQ = frozenset({
     "background", "context_management", "conversation", "include", "max_tool_calls", "moderation", "previous_response_id", "prompt",
@@ -146,7 +150,8 @@ RESPONSES: Mapping[str, DialectRules] = {
     "vllm": DialectRules(
         server="vLLM",
         item_types=_COMMON_ITEMS,
-        ignores=frozenset({"prompt_cache_key", "safety_identifier"}),
+        rejects=frozenset({"prompt"}),
+        ignores=_IGNORED_BY_VLLM,
         reads=frozenset({"frequency_penalty", "logit_bias", "presence_penalty", "seed", "stop", "top_k"}),
         accepts_later_configuration=False,
         has_custom_tools=False,
@@ -168,7 +173,7 @@ RESPONSES: Mapping[str, DialectRules] = {
         sources=sources_of_fields(
             {
                 "github.com/vllm-project/vllm vllm/entrypoints/openai/responses/protocol.py": (
-                    "cache_marks ignores reads includes accepts_unsigned_reasoning"
+                    "cache_marks rejects ignores reads includes accepts_unsigned_reasoning"
                 ),
                 "vllm-project/vllm#38613": "reads.frequency_penalty reads.presence_penalty",
                 "vllm-project/vllm#47831: text.format json_object is accepted, but not applied": "output_formats",

@@ -7,6 +7,7 @@ from formatbridge.testing.script import Failure
 from formatbridge.testing.vendor_rules import item_checks
 from formatbridge.testing.vendor_rules.openai import openai_failure
 from formatbridge.testing.vendor_rules.rule import Facts, Rule, objects
+from formatbridge.testing.vendor_rules.server_checks import no_fields
 
 _PROTOCOL = "vllm-project/vllm, vllm/entrypoints/openai/responses/protocol.py"
 _UTILS = "vllm-project/vllm, vllm/entrypoints/openai/responses/utils.py"
@@ -56,6 +57,7 @@ def _check_encrypted_content(body: JsonObject, _facts: Facts) -> Failure | None:
 
 
 RESPONSES = (
+    no_fields(_PROTOCOL, "prompt", message="prompt template is not supported"),
     item_checks.common_items("vllm-project/vllm#55974, #55701", "Unsupported input item type"),
     Rule("include", f"a value of `include` other than {', '.join(sorted(_INCLUDES))}", _PROTOCOL, _check_includes),
     Rule(
