@@ -212,8 +212,8 @@ class DialectRules:
     """Whether the server limits the number of stop sequences; otherwise it accepts any number."""
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """Settings to the smallest and the largest number that the server accepts, such as ``temperature``; another becomes the nearest."""
-    smallest_max_tokens: int = 1
-    """The smallest limit of the answer that the server accepts, in tokens; a lower one is raised to it."""
+    smallest_max_tokens: int | None = None
+    """The smallest limit of the answer that the server accepts, in tokens; a lower one is raised to it; None: as the format."""
     requires_letter_first: bool = False
     """Whether the name of a tool must start with a letter; otherwise as the format."""
     longest_tool_name: int | None = None

@@ -63,6 +63,7 @@ RESPONSES: Mapping[str, DialectRules] = {
         tool_modes=frozenset({"auto", "none", "required"}),
         accepts_allowed_tools=False,
         most_tools=128,
+        smallest_max_tokens=1,
         tiers=frozenset({"auto", "default", "flex"}),
         efforts=frozenset({"low", "medium", "high"}),
         format_excludes_tools=True,
@@ -83,7 +84,7 @@ RESPONSES: Mapping[str, DialectRules] = {
                     "accepts_unsigned_reasoning reads_encrypted_reasoning summary_is_reasoning"
                 ),
                 f"{_GROQ_PAGE}, Image Inputs; {_GROQ_TYPES}, ResponseInputContent": "media accepts_refusals cache_marks",
-                _GROQ_TYPES: "ignores_nested stores_responses most_tools tiers efforts",
+                _GROQ_TYPES: "ignores_nested stores_responses most_tools smallest_max_tokens tiers efforts",
                 f"{_GROQ_TYPES}, ResponseInputItem": "rejects_items accepts_later_configuration accepts_generated_images",
                 f"{_GROQ_TYPES}, ResponseTool": "has_custom_tools has_namespaces has_tool_search",
                 f"{_GROQ_TYPES}, ResponseNamedToolChoice: a function in another form than OpenAI's": "tool_modes accepts_allowed_tools",
@@ -106,6 +107,7 @@ RESPONSES: Mapping[str, DialectRules] = {
         has_tool_search=False,
         server_tools=frozenset(),
         efforts=frozenset({"none", "low", "medium", "high", "max"}),
+        smallest_max_tokens=1,
         output_formats=frozenset({"json_schema"}),
         media=frozenset({"image_data"}),
         image_types=STILL_IMAGES,
@@ -118,7 +120,7 @@ RESPONSES: Mapping[str, DialectRules] = {
         sources=sources_of_fields(
             {
                 "github.com/ollama/ollama openai/responses.go": (
-                    "efforts output_formats media accepts_refusals cache_marks accepts_generated_images rejects "
+                    "efforts smallest_max_tokens output_formats media accepts_refusals cache_marks accepts_generated_images rejects "
                     "accepts_strict accepts_empty_arguments ignores ignores_nested accepts_later_configuration "
                     "item_types has_tool_search server_tools"
                 ),
@@ -153,6 +155,7 @@ RESPONSES: Mapping[str, DialectRules] = {
         rejects=frozenset({"prompt"}),
         ignores=_IGNORED_BY_VLLM,
         reads=frozenset({"frequency_penalty", "logit_bias", "presence_penalty", "seed", "stop", "top_k"}),
+        smallest_max_tokens=1,
         accepts_later_configuration=False,
         has_custom_tools=False,
         has_namespaces=False,
@@ -173,7 +176,7 @@ RESPONSES: Mapping[str, DialectRules] = {
         sources=sources_of_fields(
             {
                 "github.com/vllm-project/vllm vllm/entrypoints/openai/responses/protocol.py": (
-                    "cache_marks rejects ignores reads includes accepts_unsigned_reasoning"
+                    "cache_marks rejects ignores reads smallest_max_tokens includes accepts_unsigned_reasoning"
                 ),
                 "vllm-project/vllm#38613": "reads.frequency_penalty reads.presence_penalty",
                 "vllm-project/vllm#47831: text.format json_object is accepted, but not applied": "output_formats",
@@ -209,6 +212,7 @@ RESPONSES: Mapping[str, DialectRules] = {
         rejects_in_tools=_REJECTED_IN_TOOLS_OF_XAI,
         rejects_null_in_items=frozenset({"content"}),
         most_tools=128,
+        smallest_max_tokens=1,
         cache_marks="none",
         efforts=frozenset({"none", "low", "medium", "high", "xhigh"}),
         image_types=STILL_IMAGES,
@@ -222,6 +226,7 @@ RESPONSES: Mapping[str, DialectRules] = {
                 "NOirBRight/CodexHub#517": "rejects_in_tools.web_search.external_web_access",
                 f"{_XAI_TYPES}, ModelTool": "rejects_in_tools",
                 f"{_XAI_TYPES}, ModelResponse.tools": "most_tools",
+                f"{_XAI_TYPES}, ModelRequest.max_output_tokens": "smallest_max_tokens",
                 "Wei-Shaw/sub2api#4237, lidge-jun/opencodex#2239": "rejects_null_in_items",
                 "router-for-me/CLIProxyAPI#4718, router-for-me/CLIProxyAPI#5916": "accepts_allowed_tools",
                 IMAGES_OF_XAI: "image_types",

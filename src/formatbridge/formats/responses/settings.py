@@ -56,7 +56,7 @@ LOGPROBS = "message.output_text.logprobs"
 ENCRYPTED_CONTENT = "reasoning.encrypted_content"
 """The value of ``include`` that requests the encrypted content of reasoning."""
 _MIN_OUTPUT_TOKENS = 16
-"""The server rejects a lower limit with ``integer_below_min_value`` (braintrustdata/lingua#186)."""
+"""The server of OpenAI rejects a lower limit with ``integer_below_min_value`` (braintrustdata/lingua#186)."""
 _CACHE = ("mode", "ttl", "comparison_response_id")
 
 
@@ -94,7 +94,9 @@ def encode_settings(request: ir.Request, body: JsonObject, losses: Ledger) -> No
     limit, tier = settings.get("max_tokens"), settings.get("tier")
     # A limit of 0 is the request of Anthropic Messages to fill the cache (its SDK, ``max_tokens``), which is ``prewarm`` here.
     if limit:
-        body["max_output_tokens"] = limit if limit >= _MIN_OUTPUT_TOKENS else _raise_limit(request, losses)
+        # A dialect with another minimum has raised the limit before.
+        is_format = losses.dialect is None or losses.dialect.smallest_max_tokens is None
+        body["max_output_tokens"] = _raise_limit(request, losses) if is_format and limit < _MIN_OUTPUT_TOKENS else limit
     if tier is not None:
         body |= _encode_tier(request, tier, losses)
     if limit == 0 or settings.get("prompt_cache_options"):

@@ -116,9 +116,10 @@ def _adapt_settings(request: ir.Request, spec: FormatSpec, rules: DialectRules, 
         settings["stop"] = losses.changed(request, "stop", stop[: rules.most_stops], _LIMIT)
     if settings.get("store") and not rules.stores_responses:
         settings["store"] = losses.changed(request, "store", False, _REJECTED, severity="info")
-    if 0 < (settings.get("max_tokens") or 0) < rules.smallest_max_tokens:
+    least = rules.smallest_max_tokens
+    if least is not None and 0 < (settings.get("max_tokens") or 0) < least:
         # A caller that only checks the connection sends such a limit.
-        settings["max_tokens"] = losses.changed(request, "max_tokens", rules.smallest_max_tokens, "server_range", severity="info")
+        settings["max_tokens"] = losses.changed(request, "max_tokens", least, "server_range", severity="info")
     for name in rules.ranges:
         if settings.get(name) is not None:
             settings[name] = clamp(request, name, settings[name], rules.ranges, losses, "server_range")
