@@ -402,8 +402,12 @@ class _Adaptation:
         rules = self._rules
         if rules is None or not rules.excludes_reasoning or not self._format_of_server.excludes_reasoning(self.request):
             return []
-        codes = {*EXCLUDES_REASONING, "without_reasoning", "other_amount"}
-        return [loss for loss in self._noted.losses if loss.code in codes and self._is_of_reasoning(loss)]
+        codes = ("without_reasoning", "other_amount")
+        return [
+            loss
+            for loss in self._noted.losses
+            if loss.code in EXCLUDES_REASONING or (loss.code in codes and self._is_of_reasoning(loss))
+        ]
 
     def _is_of_reasoning(self, loss: Loss) -> bool:
         """Return whether a loss is in a field with a setting of reasoning, of any server."""
@@ -419,10 +423,11 @@ class _Adaptation:
             pointer = self._patch.changes.pointer(pointer)
             return resolve(before, pointer) != resolve(body, pointer) and not _is_elsewhere(pointer, before, body)
 
+        excluded = self._excluded_settings()
         noted = [
             loss
             for loss in self._noted.losses
-            if loss.code in TARGET_REASONS or self._patch.concerns(loss.path) or differs(loss.path)
+            if loss.code in TARGET_REASONS or loss in excluded or self._patch.concerns(loss.path) or differs(loss.path)
         ]
         noted = [loss for loss in noted if loss.code != "weaker_form" or not _is_kept(loss.path, self._raw, body)]
         for loss in noted:

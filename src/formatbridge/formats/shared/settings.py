@@ -212,7 +212,7 @@ def drop_reasoning_settings(config: ir.ReasoningConfig, code: str, losses: Ledge
     losses.dropped(config, "effort", code)
     losses.dropped(config, "budget", code)
     drop_visibility(config, code, losses)
-    if config.budget is None and config.effort is None:
+    if config.budget is None:
         losses.dropped(config, "mode", code)
 
 
