@@ -30,11 +30,14 @@ ReasoningControl = Literal[
 """
 HidingField = Literal["include_reasoning", "reasoning_format"]
 """A field of chat_completions with which a request hides the reasoning in the answer: by ``false``, or by ``hidden``."""
-ReasoningHistory = Literal["reasoning_content", "reasoning", "required", "reasoning_details", "thinking_part", "none"]
+ReasoningHistory = Literal[
+    "reasoning_content", "reasoning", "required", "required_with_thinking", "reasoning_details", "thinking_part", "none"
+]
 """How an assistant message of chat_completions repeats its reasoning: in one of these fields, in a part of its content, or not at all.
 
 ``required``: in ``reasoning_content``, which the server requires in every message with tool calls. In Messages: a block of thinking that
-it requires there, unless reasoning is off. ``reasoning_details``: in a list of objects, as MiniMax has it.
+it requires there, unless reasoning is off. ``required_with_thinking``: the same, only if the request turns reasoning on.
+``reasoning_details``: in a list of objects, as MiniMax has it.
 """
 CacheMarks = Literal["cache_control", "none"]
 """The field of a part with its cache mark; ``none``: the server rejects or ignores cache marks."""

@@ -133,13 +133,14 @@ MESSAGES: Mapping[str, DialectRules] = {
     ),
     "moonshot": DialectRules(
         server="Moonshot",
+        reasoning_history="required_with_thinking",
         accepts_unsigned_reasoning=True,
         efforts=frozenset({"none", "low", "high", "max"}),
         replaced_efforts={"medium": "high", "xhigh": "max"},
         media=_DATA | {"file_id"},
         sources=sources_of_fields(
             {
-                "NousResearch/hermes-agent#14018, NousResearch/hermes-agent#17057": "accepts_unsigned_reasoning",
+                "NousResearch/hermes-agent#14018, NousResearch/hermes-agent#17057": "reasoning_history accepts_unsigned_reasoning",
                 "anomalyco/models.dev#3310": "efforts",
                 "NousResearch/hermes-agent#76427": "replaced_efforts",
                 "platform.kimi.ai/docs/guide/use-kimi-vision-model; OpenHands/software-agent-sdk#3155, "

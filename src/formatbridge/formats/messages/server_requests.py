@@ -61,8 +61,9 @@ class _ServerRequests(ServerRequests):
         return _with_type_of_thinking(body, encoded) if rules.reasoning_control == "thinking_adaptive" else body
 
     def with_missing_messages(self, body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
-        is_off = (body.get("thinking") or {}).get("type") == "disabled"
-        return body if rules.reasoning_history != "required" or is_off else _with_missing_thinking(body, rules, losses)
+        thinking = (body.get("thinking") or {}).get("type")
+        is_required = rules.reasoning_history == "required" or (rules.reasoning_history == "required_with_thinking" and thinking)
+        return _with_missing_thinking(body, rules, losses) if is_required and thinking != "disabled" else body
 
 
 SERVER_REQUESTS = _ServerRequests()

@@ -336,17 +336,19 @@ def reasoning_required(source: str, message: str) -> Rule:
     return Rule("reasoning_required", "a message with tool calls and without `reasoning_content`", source, check)
 
 
-def thinking_required(source: str, message: str) -> Rule:
+def thinking_required(source: str, message: str, *, is_on_by_default: bool = True) -> Rule:
     """Return a rule for servers of Messages that require thinking in messages with tool calls, unless thinking is off.
 
-    A last message is not checked: its calls have no results, so that no block would make the request valid.
+    ``is_on_by_default``: whether a request without ``thinking`` needs it, too. A last message is not checked: its calls have no results,
+    so that no block would make the request valid.
     """
 
     def check(body: JsonObject, _facts: Facts) -> Failure | None:
         kinds: dict[int, set[str]] = {}
         for index, block in _parts(body):
             kinds.setdefault(index, set()).add(block.get("type", ""))
-        is_off = (body.get("thinking") or {}).get("type") == "disabled"
+        thinking = body.get("thinking") or {}
+        is_off = thinking.get("type", "enabled" if is_on_by_default else "disabled") == "disabled"
         lacks_thinking = any(
             "tool_use" in each and "thinking" not in each and index < len(body["messages"]) - 1 for index, each in kinds.items()
         )

@@ -412,6 +412,11 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
         ),
         "messages": (
             checks.signatures_of_server("NousResearch/hermes-agent#14018"),
+            checks.thinking_required(
+                "NousResearch/hermes-agent#14018, NousResearch/hermes-agent#17057, borawong/AiMaMi#10",
+                "thinking is enabled but reasoning_content is missing in assistant tool call message",
+                is_on_by_default=False,
+            ),
             checks.block_rule(
                 "OpenHands/software-agent-sdk#3155, OpenHands/software-agent-sdk#3219",
                 "an image by URL",
