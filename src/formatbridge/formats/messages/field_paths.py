@@ -28,6 +28,7 @@ FIELD_PATHS = FieldPaths(
         "ToolChoice.mode": ("type",),
         "FunctionTool.parameters": ("input_schema",),
         "FunctionTool.callers": ("allowed_callers",),
+        "HostedTool.kind": ("type",),
         "McpServer.label": ("name",),
         "McpServer.place": ("@^^",),
         "McpServer.authorization_token": ("authorization_token",),

@@ -116,7 +116,7 @@ def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None
     if tool.family == "tool_search" and _VERSION.sub("", tool.kind) != name:
         losses.changed(tool, "", body)
     elif tool.family != "tool_search" and losses.dialect is not None and tool.kind in losses.dialect.tool_types:
-        losses.changed(tool, "", body, "unsupported_by_server")
+        losses.changed(tool, "kind", kind, "unsupported_by_server")
     is_web = tool.family in ("web_search", "web_fetch")
     for option in ("allowed_domains", "blocked_domains", "max_uses"):
         value = getattr(tool, option)
