@@ -193,10 +193,16 @@ class _Adaptation:
         self._report(body, before, losses)
         if rules is not None:
             body = drop_unread_fields(body, before, self.request, self._format_of_server, noted)
-        losses.include(replace(loss, path=changes.original(loss.path)) for loss in noted.losses)
+        original = [replace(loss, path=changes.original(loss.path)) for loss in noted.losses]
+        losses.include(loss for loss in original if not self._has_losses_of_items(loss))
         for addition in written.additions(body):
             losses.added(addition.path, addition.value, addition.why)
         return body
+
+    def _has_losses_of_items(self, loss: Loss) -> bool:
+        """Return whether the report has each item of a list that the server does not read."""
+        items, dropped = resolve(self._raw, loss.path)[1], {each.path for each in self._noted.losses if each.kind == "dropped"}
+        return isinstance(items, list) and bool(items) and all(f"{loss.path}/{index}" in dropped for index in range(len(items)))
 
     def _ledgers(self, before: JsonObject) -> tuple[Ledger, Ledger]:
         """Return the ledgers of the losses and of the additions of the fields that only the server has.
