@@ -235,6 +235,8 @@ def _adapt_reasoning(
     is_switch = bool(facts.efforts) and {"none", "default"}.issuperset(facts.efforts)
     if is_switch and facts.reasoning in (None, "effort"):  # reasoning is on or off
         return _without_amount(config, _CONTROL, losses)
+    if _control_of(spec) == "thinking_adaptive":  # the encoder writes no amount
+        return config
     adapted = _in_kind_of_model(config, request, facts, spec, losses)
     if adapted is None:
         return None
@@ -267,8 +269,7 @@ def _in_kind_of_model(
 def _has_budgets(spec: FormatSpec) -> bool:
     """Return whether a request has a budget, instead of an effort that the server translates to one."""
     is_ignored = spec.dialect is not None and "thinking/budget_tokens" in spec.dialect.ignores_nested
-    has_budgets = spec.smallest_budget is not None and not is_ignored and _control_of(spec) != "thinking_adaptive"
-    return has_budgets or _amounts_of_server(spec) == {"budget"}
+    return (spec.smallest_budget is not None and not is_ignored) or _amounts_of_server(spec) == {"budget"}
 
 
 def _control_of(spec: FormatSpec) -> str | None:
