@@ -131,7 +131,7 @@ class DialectRules:
     accepts_user_after_result: bool = True
     """Whether a message of the user may follow a tool result directly; otherwise an assistant message is added between them."""
     reads_result_parts: bool = True
-    """Whether the server reads a list of texts of a tool result as one result; otherwise they become one text."""
+    """Whether the server reads a list of texts as one tool result; otherwise they become one text."""
     accepts_empty_answers: bool = True
     """Whether an assistant message may have neither content nor tool calls; otherwise it is left out."""
     accepts_empty_texts: bool = True

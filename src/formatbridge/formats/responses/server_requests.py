@@ -52,6 +52,10 @@ def _note_fields_of_joined(items: Mapping[int, JsonObject], rules: DialectRules,
         if item.get("type") == "reasoning" or item.get("role") == "assistant":
             for field in ("content", "summary"):
                 _note_fields_of_texts(item.get(field), f"/input/{index}/{field}", losses)
+    for index, item in items.items() if not rules.reads_result_parts else ():
+        for place, part in enumerate(_texts_of_result(item)):
+            for key in sorted(part.keys() - {"type", "text"}):
+                losses.dropped_at(f"/input/{index}/output/{place}/{escape(key)}", "unsupported_by_server", severity="info")
 
 
 def _note_fields_of_texts(parts: object, pointer: str, losses: Ledger) -> None:
@@ -162,6 +166,18 @@ def _joined_reasoning(first: JsonObject, second: JsonObject, kept: JsonObject) -
     return first | second | kept | lists | {"encrypted_content": PARAGRAPH.join(texts)}
 
 
+def _texts_of_result(item: JsonObject) -> list[JsonObject]:
+    """Return the parts of a result that has only texts, in a list."""
+    output = item.get("output") if str(item.get("type")).endswith("_output") else None
+    return output if isinstance(output, list) and len(_texts_of(output)) == len(output) else []
+
+
+def _with_joined_result(item: JsonObject) -> JsonObject:
+    """Return an item with the texts of its result as one text. A result with other parts stays."""
+    texts = _texts_of_result(item)
+    return item | {"output": PARAGRAPH.join(part["text"] for part in texts)} if texts else item
+
+
 def _with_single_texts(items: list[JsonObject], rules: DialectRules) -> list[JsonObject]:
     """Return the items of an input with all texts of an item of the model where the server reads them. No text is lost."""
     adapted = [_with_single_text(item, rules) for item in items]
@@ -237,6 +253,8 @@ class _ServerRequests(ServerRequests):
             body = body | {"input": [*joined.values()]}
         if isinstance(body.get("input"), list) and (rules.reads_first_part or not rules.summary_is_reasoning):
             body = body | {"input": _with_single_texts(body["input"], rules)}
+        if isinstance(body.get("input"), list) and not rules.reads_result_parts:
+            body = body | {"input": [_with_joined_result(item) for item in body["input"]]}
         return body
 
 
