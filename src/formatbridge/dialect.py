@@ -64,6 +64,7 @@ NestedField = Literal[
     "messages/*/content/*/is_error",
     "messages/*/content/*/citations",
     "text/verbosity",
+    "reasoning/summary",
 ]
 """A field of Messages or Responses below others, as keys with slashes; ``*`` is any item."""
 MOST_TOOLS_OF_OPENAI = 128

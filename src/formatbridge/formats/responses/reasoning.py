@@ -181,5 +181,8 @@ def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonO
     fields: JsonObject = {"effort": effort} if effort else {}
     # A summary requires a verified organization, so only a caller that requests one gets it (continuedev/continue#9607).
     if config.visibility not in (None, "hide"):
-        fields["summary"] = config.visibility
+        if losses.dialect is not None and "reasoning/summary" in losses.dialect.ignores_nested:
+            losses.dropped(config, "visibility", "ignored_by_server", severity="info")
+        else:
+            fields["summary"] = config.visibility
     return {"reasoning": fields} if fields else {}

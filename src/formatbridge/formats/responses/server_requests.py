@@ -99,6 +99,23 @@ def _without_unknown_effort(body: JsonObject, losses: Ledger) -> JsonObject:
     return {key: value for key, value in body.items() if key != "reasoning"} | ({"reasoning": config} if config else {})
 
 
+def _without_ignored_summary(body: JsonObject, losses: Ledger) -> JsonObject:
+    """Return a request without the setting for summaries of reasoning. The encoder has left out its known words."""
+    config = body.get("reasoning") or {}
+    unread = [key for key in _SUMMARIES if key in config]
+    if not unread:
+        return body
+    for key in unread:
+        if config[key] is not None:
+            losses.dropped_at(f"/reasoning/{key}", "ignored_by_server", severity="info")
+    config = {key: value for key, value in config.items() if key not in unread}
+    return {key: value for key, value in body.items() if key != "reasoning"} | ({"reasoning": config} if config else {})
+
+
+_SUMMARIES = ("summary", "generate_summary")
+"""The setting for summaries of reasoning, and its older name."""
+
+
 def _with_includes_of_server(body: JsonObject, accepted: frozenset[str], losses: Ledger) -> JsonObject:
     """Return a request with the values of ``include`` that the server accepts."""
     values = body.get("include") or []
@@ -237,6 +254,8 @@ class _ServerRequests(ServerRequests):
             body = _with_tools_of_server(body, rules, losses)
         if rules.efforts is not None:
             body = _without_unknown_effort(body, losses)
+        if "reasoning/summary" in rules.ignores_nested:
+            body = _without_ignored_summary(body, losses)
         if rules.includes is not None:
             body = _with_includes_of_server(body, rules.includes, losses)
         if isinstance(body.get("input"), list):
