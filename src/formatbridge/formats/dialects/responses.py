@@ -14,6 +14,10 @@ _VLLM_INCLUDES = frozenset({
     "code_interpreter_call.outputs", "computer_call_output.output.image_url", "file_search_call.results",
     "message.input_image.image_url", "message.output_text.logprobs", "reasoning.encrypted_content",
 })  # fmt: skip
+_OPENROUTER_INCLUDES = frozenset({
+    "code_interpreter_call.outputs", "computer_call_output.output.image_url", "file_search_call.results",
+    "message.input_image.image_url", "reasoning.encrypted_content", "web_search_call.action.sources", "web_search_call.results",
+})  # fmt: skip
 _IGNORED_BY_VLLM = frozenset({
     "context_management", "conversation", "moderation", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
     "safety_identifier", "stream_options",
@@ -143,11 +147,13 @@ RESPONSES: Mapping[str, DialectRules] = {
         most_stops=4,
         stores_responses=False,
         has_namespaces=False,
+        includes=_OPENROUTER_INCLUDES,
         sources=sources_of_fields(
             {
                 "openrouter.ai/docs/sdks/python/api-reference/components/responsesrequest": "reads most_stops",
                 "openrouter.ai/docs/api_reference/responses/error-handling; BerriAI/litellm#30851": "rejects stores_responses",
                 "openai/codex#18307, awsl-project/maxx#537": "has_namespaces",
+                "github.com/OpenRouterTeam/typescript-sdk src/models/responseincludesenum.ts": "includes",
             }
         ),
     ),

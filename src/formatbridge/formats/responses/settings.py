@@ -103,7 +103,10 @@ def encode_settings(request: ir.Request, body: JsonObject, losses: Ledger) -> No
         body |= _encode_cache_options(request, losses)
     # There is no flag: "Include logprobs with assistant messages" is a value of ``include`` (official SDK).
     if settings.get("logprobs"):
-        body["include"] = [LOGPROBS]
+        if losses.dialect is not None and losses.dialect.includes is not None and LOGPROBS not in losses.dialect.includes:
+            losses.dropped(request, "logprobs", "rejected_by_server")
+        else:
+            body["include"] = [LOGPROBS]
     # Anthropic's edit may have no threshold either: the server then has a default (its SDK, ``BetaCompact20260112EditParam``).
     if "compact_at" in settings:
         limit = settings["compact_at"]

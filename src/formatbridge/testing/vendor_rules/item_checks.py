@@ -120,6 +120,17 @@ def no_keys_of_tools(source: str, *keys: str, message: str) -> Rule:
     return Rule("field_of_tool", f"{', '.join(keys)} in a tool", source, check)
 
 
+def known_includes(source: str, *values: str) -> Rule:
+    """Return a rule for servers that have only some values of ``include``."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        unknown = next((value for value in body.get("include") or () if value not in values), None)
+        message = f"Input should be {', '.join(values)}, got {unknown!r}"
+        return None if unknown is None else openai_failure(400, message, param="include")
+
+    return Rule("include", f"a value of `include` other than {', '.join(values)}", source, check)
+
+
 def known_efforts_of_reasoning(source: str, *efforts: str) -> Rule:
     """Return a rule for servers of Responses that have only some efforts."""
 

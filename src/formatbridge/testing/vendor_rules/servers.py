@@ -88,6 +88,12 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
         "responses": (
             checks.no_fields("openrouter.ai/docs/api_reference/responses/error-handling", "previous_response_id"),
             combinations.store_is_false("BerriAI/litellm#30851", "Invalid input: expected false"),
+            item_checks.known_includes(
+                "OpenRouterTeam/typescript-sdk, src/models/responseincludesenum.ts",
+                *("code_interpreter_call.outputs", "computer_call_output.output.image_url", "file_search_call.results"),
+                *("message.input_image.image_url", "reasoning.encrypted_content"),
+                *("web_search_call.action.sources", "web_search_call.results"),
+            ),
             item_checks.no_tool_types("openai/codex#18307, awsl-project/maxx#537", "Invalid Responses API request", "namespace"),
         ),
     },

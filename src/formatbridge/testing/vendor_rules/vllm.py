@@ -11,10 +11,10 @@ from formatbridge.testing.vendor_rules.server_checks import no_fields
 
 _PROTOCOL = "vllm-project/vllm, vllm/entrypoints/openai/responses/protocol.py"
 _UTILS = "vllm-project/vllm, vllm/entrypoints/openai/responses/utils.py"
-_INCLUDES = frozenset({
+_INCLUDES = (
     "code_interpreter_call.outputs", "computer_call_output.output.image_url", "file_search_call.results",
     "message.input_image.image_url", "message.output_text.logprobs", "reasoning.encrypted_content",
-})  # fmt: skip
+)  # fmt: skip
 
 
 def _check_files(body: JsonObject, _facts: Facts) -> Failure | None:
@@ -29,13 +29,6 @@ def _check_refusals(body: JsonObject, _facts: Facts) -> Failure | None:
     contents = [item.get("content") for item in items if item.get("role") == "assistant"]
     is_refused = any(isinstance(content, list) and content and content[0].get("type") == "refusal" for content in contents)
     return openai_failure(500, "'ResponseOutputRefusal' object has no attribute 'text'") if is_refused else None
-
-
-def _check_includes(body: JsonObject, _facts: Facts) -> Failure | None:
-    """Reject the first value of ``include`` that the server does not have."""
-    unknown = next((value for value in body.get("include") or () if value not in _INCLUDES), None)
-    message = f"Input should be {', '.join(sorted(_INCLUDES))}, got {unknown!r}"
-    return None if unknown is None else openai_failure(400, message, param="include")
 
 
 def _check_nulls(body: JsonObject, _facts: Facts) -> Failure | None:
@@ -59,7 +52,7 @@ def _check_encrypted_content(body: JsonObject, _facts: Facts) -> Failure | None:
 RESPONSES = (
     no_fields(_PROTOCOL, "prompt", message="prompt template is not supported"),
     item_checks.common_items("vllm-project/vllm#55974, #55701", "Unsupported input item type"),
-    Rule("include", f"a value of `include` other than {', '.join(sorted(_INCLUDES))}", _PROTOCOL, _check_includes),
+    item_checks.known_includes(_PROTOCOL, *_INCLUDES),
     Rule(
         "null",
         "`service_tier`, `tool_choice`, `tools` or the id of an item of the model is null",
