@@ -152,7 +152,7 @@ RESPONSES: Mapping[str, DialectRules] = {
             {
                 "openrouter.ai/docs/sdks/python/api-reference/components/responsesrequest": "reads most_stops",
                 "openrouter.ai/docs/api_reference/responses/error-handling; BerriAI/litellm#30851": "rejects stores_responses",
-                "openai/codex#18307, awsl-project/maxx#537": "has_namespaces",
+                "openai/codex#18307, awsl-project/maxx#537; openai/codex#32318: only some models have them": "has_namespaces",
                 "github.com/OpenRouterTeam/typescript-sdk src/models/responseincludesenum.ts": "includes",
             }
         ),
@@ -187,7 +187,7 @@ RESPONSES: Mapping[str, DialectRules] = {
                     "cache_marks rejects ignores reads smallest_max_tokens includes accepts_unsigned_reasoning"
                 ),
                 "vllm-project/vllm#38613": "reads.frequency_penalty reads.presence_penalty",
-                "vllm-project/vllm#47831: text.format json_object is accepted, but not applied": "output_formats",
+                "vllm-project/vllm#47831: versions before this change accept json_object, but do not apply it": "output_formats",
                 "vllm-project/vllm#42475": "accepts_later_configuration has_tool_search server_tools",
                 "github.com/vllm-project/vllm vllm/entrypoints/openai/responses/utils.py": "has_custom_tools reads_encrypted_reasoning",
                 "github.com/vllm-project/vllm vllm/entrypoints/openai/responses/utils.py, _construct_message_from_response_item": (
