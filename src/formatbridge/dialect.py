@@ -273,6 +273,8 @@ class DialectRules:
     """Fields of items of Responses that must not be null. They are left out, because a null is a missing value."""
     streamed_tools_exclude_logprobs: bool = False
     """Whether the server rejects log probabilities in a stream with tools. Such a request has none."""
+    has_logprobs_flag: bool = False
+    """Whether a request of Responses asks for log probabilities with ``logprobs``, instead of a value of ``include``."""
     counts_logprobs: bool = False
     """Whether ``logprobs`` is the number of alternatives, instead of a flag next to ``top_logprobs``."""
     media: frozenset[MediaSource] | None = None

@@ -280,6 +280,7 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("xai", "responses", "null", {"input": [_USER, {"type": "reasoning", "summary": [], "content": None}]}),
     *(("xai", "responses", "field_of_tool", {"input": "hi", "tools": [tool]}) for tool in _TOOLS_THAT_XAI_REJECTS),
     ("xai", "responses", "most", {"input": "hi", "tools": [_NOW] * 129}),
+    ("xai", "responses", "range", {"input": "hi", "logprobs": True, "top_logprobs": 9}),
     ("zhipu", "messages", "system_turn", {"max_tokens": 9, "messages": [_USER, _ANSWER, _SYSTEM, _USER]}),
     ("xai", "responses", "tool_choice", {"tool_choice": {"type": "web_search"}}),
     (
@@ -422,6 +423,7 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
         {"input": "hi", "tools": [{"type": "web_search", "filters": {"allowed_domains": ["a.b"]}}]},
     ),
     ("xai", "responses", "most", {"input": "hi", "tools": [_NOW] * 128}),
+    ("xai", "responses", "range", {"input": "hi", "logprobs": True, "top_logprobs": 8}),
     ("zhipu", "messages", "system_turn", {"max_tokens": 9, "system": "Be brief.", "messages": [_USER]}),
 ]
 

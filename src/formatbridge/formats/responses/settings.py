@@ -101,12 +101,8 @@ def encode_settings(request: ir.Request, body: JsonObject, losses: Ledger) -> No
         body |= _encode_tier(request, tier, losses)
     if limit == 0 or settings.get("prompt_cache_options"):
         body |= _encode_cache_options(request, losses)
-    # There is no flag: "Include logprobs with assistant messages" is a value of ``include`` (official SDK).
     if settings.get("logprobs"):
-        if losses.dialect is not None and losses.dialect.includes is not None and LOGPROBS not in losses.dialect.includes:
-            losses.dropped(request, "logprobs", "rejected_by_server")
-        else:
-            body["include"] = [LOGPROBS]
+        body |= _encode_logprobs(request, losses)
     # Anthropic's edit may have no threshold either: the server then has a default (its SDK, ``BetaCompact20260112EditParam``).
     if "compact_at" in settings:
         limit = settings["compact_at"]
@@ -114,6 +110,24 @@ def encode_settings(request: ir.Request, body: JsonObject, losses: Ledger) -> No
     options = settings.get("stream_options")
     if options:
         body |= _encode_stream_options(request, options, losses)
+
+
+def _encode_logprobs(request: ir.Request, losses: Ledger) -> JsonObject:
+    # There is no flag: "Include logprobs with assistant messages" is a value of ``include`` (official SDK). Only some servers have one.
+    rules = losses.dialect
+    if rules is not None and rules.has_logprobs_flag:
+        flag: JsonObject = {"logprobs": True}
+        if request.format == "responses":
+            losses.weakened(request, "logprobs", flag, "unsupported_by_server", severity="info")
+        return flag
+    if rules is not None and rules.includes is not None and LOGPROBS not in rules.includes:
+        number = request.settings.get("top_logprobs")  # the server has the number only
+        if number:
+            losses.changed(request, "logprobs", {"top_logprobs": number}, "unsupported_by_server", severity="info")
+        else:
+            losses.dropped(request, "logprobs", "rejected_by_server")
+        return {}
+    return {"include": [LOGPROBS]}
 
 
 def _decode_include(raw: list[str] | None, settings: JsonObject) -> JsonObject | None:

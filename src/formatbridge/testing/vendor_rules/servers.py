@@ -313,6 +313,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 message="Argument not supported",
             ),
             checks.at_most(f"{_XAI_TYPES}, ModelResponse.tools", "tools", 128),
+            checks.in_range(f"{_XAI_TYPES}, ModelRequest.top_logprobs", "top_logprobs", 0, 8),
             checks.image_types(_XAI_IMAGES, *_STILL_IMAGES, message=_NOT_OF_XAI),
             item_checks.known_efforts_of_reasoning(_XAI_EFFORTS, "none", "low", "medium", "high", "xhigh"),
         ),
