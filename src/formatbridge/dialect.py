@@ -13,10 +13,10 @@ ReasoningControl = Literal[
     "reasoning_effort", "reasoning", "reasoning_toggle", "thinking_and_effort", "thinking_or_effort", "thinking_type_or_effort",
     "thinking_adaptive", "enable_thinking", "kwarg_or_effort", "kwarg_or_budget_tokens", "kwarg_or_token_budget", "none",
 ]  # fmt: skip
-"""How a request of chat_completions, or of messages, sets the amount of reasoning:
+"""How a request of chat_completions, of messages or of responses sets the amount of reasoning:
 
 - ``reasoning_effort``: OpenAI's field, with an effort only.
-- ``reasoning``: an object with ``effort``, ``max_tokens``, ``enabled`` and ``exclude``.
+- ``reasoning``: an object with ``effort``, ``max_tokens``, ``enabled`` and ``exclude``. In Responses: ``max_tokens`` next to its fields.
 - ``reasoning_toggle``: ``reasoning_effort``, or ``reasoning`` with only ``enabled``.
 - ``thinking_and_effort``: ``thinking`` with a type, and ``reasoning_effort`` next to it.
 - ``thinking_or_effort``: ``reasoning_effort``, or ``thinking`` with ``budget_tokens``. ``thinking_type_or_effort``: without a budget.

@@ -148,12 +148,14 @@ RESPONSES: Mapping[str, DialectRules] = {
         stores_responses=False,
         has_namespaces=False,
         includes=_OPENROUTER_INCLUDES,
+        reasoning_control="reasoning",
         sources=sources_of_fields(
             {
                 "openrouter.ai/docs/sdks/python/api-reference/components/responsesrequest": "reads most_stops",
                 "openrouter.ai/docs/api_reference/responses/error-handling; BerriAI/litellm#30851": "rejects stores_responses",
                 "openai/codex#18307, awsl-project/maxx#537; openai/codex#32318: only some models have them": "has_namespaces",
                 "github.com/OpenRouterTeam/typescript-sdk src/models/responseincludesenum.ts": "includes",
+                "github.com/OpenRouterTeam/python-sdk src/openrouter/components/reasoningconfig.py": "reasoning_control",
             }
         ),
     ),

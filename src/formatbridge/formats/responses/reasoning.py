@@ -10,7 +10,7 @@ from formatbridge.formats.responses.holds import drop_unheld, drop_unheld_in_ans
 from formatbridge.formats.responses.item_ids import ItemIds
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.reasoning_tokens import decode_token, drop_unsigned, encode_token, id_of, is_native_token
-from formatbridge.formats.shared.settings import EFFORTS, encode_effort
+from formatbridge.formats.shared.settings import EFFORTS, effort_setting, encode_effort
 from formatbridge.formats.shared.unmodelled_fields import extend_extra, merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
@@ -177,8 +177,7 @@ def decode_reasoning_config(raw: JsonObject) -> ir.ReasoningConfig:
 def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
     """Encode the effort and the summary setting; a summary is opt-in (OpenAI, "Reasoning models", guide)."""
     drop_unheld(config, losses)
-    effort = encode_effort(config, losses)
-    fields: JsonObject = {"effort": effort} if effort else {}
+    fields = _encode_amount(config, losses)
     # A summary requires a verified organization, so only a caller that requests one gets it (continuedev/continue#9607).
     if config.visibility not in (None, "hide"):
         if losses.dialect is not None and "reasoning/summary" in losses.dialect.ignores_nested:
@@ -186,3 +185,12 @@ def encode_reasoning_config(config: ir.ReasoningConfig, losses: Ledger) -> JsonO
         else:
             fields["summary"] = config.visibility
     return {"reasoning": fields} if fields else {}
+
+
+def _encode_amount(config: ir.ReasoningConfig, losses: Ledger) -> JsonObject:
+    """Encode the effort; or the budget, for a server that has budgets."""
+    has_budgets = losses.dialect is not None and losses.dialect.reasoning_control == "reasoning"
+    if has_budgets and config.budget is not None and effort_setting(config)[0] == "budget":
+        return {"max_tokens": config.budget}
+    effort = encode_effort(config, losses)
+    return {"effort": effort} if effort else {}
