@@ -224,6 +224,8 @@ class DialectRules:
     """The maximum length of a tool name in characters; None: as the format."""
     accepts_empty_arguments: bool = True
     """Whether the arguments of a call may be empty text; otherwise they become ``{}``."""
+    requires_object_arguments: bool = False
+    """Whether the arguments of a call must be a JSON object. Empty text becomes ``{}``, and other text the member ``raw_arguments``."""
     call_id_length: int | None = None
     """The number of letters and digits that the id of a tool call must have; None: as the format."""
     cache_marks: CacheMarks | None = None

@@ -215,6 +215,11 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     *((name, "chat_completions", "file_type", _file("text/csv")) for name in ("openai", "openrouter")),
     ("xai", "chat_completions", "field_of_message", {"messages": [_SYSTEM | {"name": "rules"}, _USER]}),
     ("xai", "chat_completions", "arguments", _called_with("")),
+    *(
+        (name, "chat_completions", "arguments", _called_with(text))
+        for name in ("minimax", "ollama", "qwen", "sglang")
+        for text in ("", '{"city": "Ro', '["Rome"]')
+    ),
     ("moonshot", "chat_completions", "empty_answer", _answer(content="", reasoning_content="x")),
     ("moonshot", "messages", "block", _block(type="image", source={"type": "url", "url": "https://example.com/a.png"})),
     ("openai", "chat_completions", "search_with_functions", {**_TOOLS, "web_search_options": {}}),
@@ -356,6 +361,7 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     *((name, "chat_completions", "file_type", _file("application/pdf")) for name in ("openai", "openrouter")),
     ("xai", "chat_completions", "field_of_message", {"messages": [_SYSTEM, _USER | {"name": "ann"}]}),
     ("xai", "chat_completions", "arguments", _called_with("{}")),
+    *((name, "chat_completions", "arguments", _called_with('{"a": 1}')) for name in ("minimax", "ollama", "qwen", "sglang")),
     ("moonshot", "chat_completions", "empty_answer", _answer(content=" ", reasoning_content="x")),
     ("perplexity", "chat_completions", "any_object", _SCHEMA_OF_NUMBER),
     ("perplexity", "chat_completions", "max_tokens", {"max_tokens": 16}),

@@ -97,7 +97,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         image_types=STILL_IMAGES,
         reads_image_detail=False,
         accepts_strict=False,
-        accepts_empty_arguments=False,
+        requires_object_arguments=True,
         reads_result_parts=False,
         accepts_refusals=False,
         limits_stops=False,
@@ -108,8 +108,9 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
             "earendil-works/pi#140, ollama/ollama-python#453": "accepts_developer_role",
             _OLLAMA: (
                 "limits_stops names ignores has_custom_tools server_tools efforts reasoning_history media "
-                "accepts_refusals accepts_strict reads_image_detail accepts_empty_arguments"
+                "accepts_refusals accepts_strict reads_image_detail"
             ),
+            "github.com/ollama/ollama openai/openai.go, FromCompletionToolCall": "requires_object_arguments",
             "docs.ollama.com/api/openai-compatibility, Supported request fields": "ignores.tool_choice ignores.logit_bias ignores.n",
         }),
     ),
@@ -123,6 +124,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         has_custom_tools=False,
         server_tools=frozenset(),
         accepts_allowed_tools=False,
+        requires_object_arguments=True,
         reasoning_control="kwarg_or_effort",
         media=frozenset({"image_url", "image_data", "video_url", "video_data", "audio_url", "audio_data"}),
         accepts_refusals=False,
@@ -134,6 +136,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
             "hiyouga/LlamaFactory#10710, EvolvingLMMs-Lab/lmms-eval#1265": "ranges",
             WHY_NO_CACHE_MARKS: "cache_marks",
             "sgl-project/sglang#40082": "accepts_developer_role",
+            "sgl-project/sglang#28035": "requires_object_arguments",
             f"docs.sglang.io/advanced_features/separate_reasoning; {_SGLANG}": (
                 "reasoning_control"
             ),

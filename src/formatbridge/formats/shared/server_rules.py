@@ -19,6 +19,7 @@ from formatbridge.formats.shared.reasoning_tokens import drop_unsigned
 from formatbridge.formats.shared.schemas import describe_format, describe_parameters
 from formatbridge.formats.shared.server_media import adapt_media, reads_documents
 from formatbridge.formats.shared.settings import clamp, drop_setting_with_code, is_reasoning_off, with_read_fields
+from formatbridge.formats.shared.tool_arguments import read_object, wrap_invalid_arguments
 from formatbridge.formats.shared.tool_selection import (
     adds_tools,
     all_tools,
@@ -311,8 +312,8 @@ def _adapt_part(part: ir.Part, rules: DialectRules, losses: Ledger) -> ir.Part |
         adapted = _with_short_id(adapted, rules.call_id_length, losses)
     if isinstance(adapted, ir.ToolResult):
         adapted = _adapt_result(adapted, rules, losses)
-    if isinstance(adapted, ir.ToolCall) and adapted.arguments == "" and not rules.accepts_empty_arguments:
-        adapted = replace(adapted, arguments=losses.changed(adapted, "arguments", "{}", _REJECTED, severity="info"))
+    if isinstance(adapted, ir.ToolCall):
+        adapted = _with_read_arguments(adapted, rules, losses)
     if isinstance(adapted, ir.Text) and adapted.citations and "messages/*/content/*/citations" in rules.ignores_nested:
         losses.dropped(adapted, "citations", _IGNORED)
         adapted = replace(adapted, citations=None)
@@ -322,6 +323,19 @@ def _adapt_part(part: ir.Part, rules: DialectRules, losses: Ledger) -> ir.Part |
             return replace(adapted, cache=None, raw=_without_key(adapted.raw, adapted.cache.src.rpartition("/")[2]))
         adapted = replace(adapted, cache=None)
     return adapted
+
+
+def _with_read_arguments(call: ir.ToolCall, rules: DialectRules, losses: Ledger) -> ir.ToolCall:
+    """Return a call whose arguments are a text that the server accepts."""
+    text = call.arguments
+    is_read = rules.accepts_empty_arguments and not rules.requires_object_arguments
+    if is_read or not isinstance(text, str) or call.kind == "custom":  # free text becomes an object in the encoder
+        return call
+    if text == "" or (rules.requires_object_arguments and text.isspace()):
+        return replace(call, arguments=losses.changed(call, "arguments", "{}", _REJECTED, severity="info"))
+    if not rules.requires_object_arguments or read_object(text) is not None:
+        return call
+    return replace(call, arguments=losses.changed(call, "arguments", wrap_invalid_arguments(text), "invalid_arguments"))
 
 
 def _adapt_result(result: ir.ToolResult, rules: DialectRules, losses: Ledger) -> ir.ToolResult:

@@ -86,6 +86,11 @@ def encode_arguments_object(
     return parsed
 
 
+def wrap_invalid_arguments(text: str) -> str:
+    """Return the text of an object with arguments that are none, as ``encode_arguments_object`` returns the object."""
+    return dumps({"raw_arguments": text}).decode()
+
+
 def is_whole(arguments: str) -> bool:
     """Return whether arguments are a complete JSON object. Empty text counts as an empty object."""
     if not arguments or arguments.isspace() or _object_in(arguments) is not None:

@@ -47,6 +47,7 @@ SELF_HOSTED: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
         _CHAT: (
             checks.no_fields("ollama/ollama, openai/openai.go", "web_search_options"),
             checks.functions_only("ollama/ollama, openai/openai.go"),
+            checks.arguments_of_calls("ollama/ollama, openai/openai.go, FromCompletionToolCall", "invalid tool call arguments"),
             checks.part_types("ollama/ollama, openai/openai.go", "text", "image_url"),
             checks.data_only("ollama/ollama, openai/openai.go"),
             checks.image_types(_OLLAMA_IMAGES, *_STILL_IMAGES, message="invalid image input"),
@@ -73,6 +74,7 @@ SELF_HOSTED: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.common_roles("sgl-project/sglang#40082", has_function_role=True),
             checks.no_fields(_SGLANG, "web_search_options"),
             checks.functions_only(_SGLANG),
+            checks.arguments_of_calls("sgl-project/sglang#28035", "Assistant tool call function.arguments must be valid JSON."),
             checks.tool_choices(_SGLANG, "none", "auto", "required"),
         )
     },

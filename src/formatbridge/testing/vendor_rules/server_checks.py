@@ -87,16 +87,25 @@ def no_keys(source: str, *keys: str, roles: tuple[str, ...] = ("assistant",), wo
     return Rule("field_of_message", f"{', '.join(keys)} in a message with the role {', '.join(roles)}", source, check)
 
 
-def arguments_of_calls(source: str, words: Words = _openai) -> Rule:
-    """Return a rule for servers that reject a call without arguments, which is no JSON text."""
+def arguments_of_calls(source: str, message: str, *, objects_only: bool = True, words: Words = _openai) -> Rule:
+    """Return a rule for servers that reject a call without arguments, which is no JSON text, or one whose arguments are no object."""
 
     def check(body: JsonObject, _facts: Facts) -> Failure | None:
-        for index, message in enumerate(body["messages"]):
-            if any((call.get("function") or {}).get("arguments") == "" for call in message.get("tool_calls") or ()):
-                return words(f"messages.{index}.tool_calls", "The arguments to a tool_call are not a valid JSON string")
+        for index, each in enumerate(body["messages"]):
+            texts = [(call.get("function") or {}).get("arguments") for call in each.get("tool_calls") or ()]
+            if any(text == "" or (objects_only and isinstance(text, str) and not _is_object(text)) for text in texts):
+                return words(f"messages.{index}.tool_calls", message)
         return None
 
-    return Rule("arguments", "a call whose arguments are empty text", source, check)
+    about = "a call whose arguments are no JSON object" if objects_only else "a call whose arguments are empty text"
+    return Rule("arguments", about, source, check)
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except ValueError:
+        return False
 
 
 def common_roles(source: str, words: Words = _openai, *, has_function_role: bool = False) -> Rule:

@@ -278,7 +278,12 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             ),
             checks.common_roles("earendil-works/pi, detectCompat", checks.xai_error, has_function_role=True),
             checks.no_keys("BerriAI/litellm#9720", "name", roles=("system", "assistant", "tool"), words=checks.xai_error),
-            checks.arguments_of_calls("spiceai/spiceai#4734", words=checks.xai_error),
+            checks.arguments_of_calls(
+                "spiceai/spiceai#4734",
+                "The arguments to a tool_call are not a valid JSON string",
+                objects_only=False,
+                words=checks.xai_error,
+            ),
             checks.image_types(_XAI_IMAGES, *_STILL_IMAGES, message=_NOT_OF_XAI, words=checks.xai_error),
             checks.part_types("hexdocs.pm/req_llm/xai.html", "text", "image_url", "refusal", words=checks.xai_error),
             checks.known_efforts(_XAI_EFFORTS, "none", "low", "medium", "high", "xhigh", words=checks.xai_error),
@@ -461,6 +466,9 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.in_range("netease-youdao/QAnything#360", "top_p", 1e-9, 1),
             checks.common_roles("mcowger/plexus#77"),
             checks.tool_choices("pydantic/pydantic-ai#1265", "auto", "none"),
+            checks.arguments_of_calls(
+                "HKUDS/nanobot#1487", 'The "function.arguments" parameter of the code model must be in JSON format.'
+            ),
             checks.part_types("QwenLM/qwen-code#1888", "text", "image_url", "video_url", "video", "input_audio"),
             Rule("audio", "audio whose data are base64, without a URL", "AAswordman/Operit#601", checks.check_audio_urls),
             checks.not_both("QwenLM/qwen-code#8525, lobehub/lobehub#17863", "thinking_budget", "reasoning_effort"),
@@ -491,6 +499,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.in_range("HKUDS/Vibe-Trading#33", "temperature", 0.01, 1),
             checks.response_formats("MiniMax-AI/MiniMax-M2.5#4", "text"),
             checks.complete_functions("QwenLM/qwen-code#11834, QwenLM/qwen-code#11905", "parameters"),
+            checks.arguments_of_calls("can1357/oh-my-pi#181", "invalid params, invalid function arguments json string (2013)"),
             Rule(
                 "instructions",
                 "a second message with instructions, or one after the first turn",
