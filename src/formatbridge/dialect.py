@@ -56,6 +56,8 @@ MediaSource = Literal[
     "file_id",
 ]
 """A kind of media, and whether a request has its URL, its data or the id of an uploaded file; ``file_id``: any media by this id."""
+ContinuationField = Literal["continue_final_message", "add_generation_prompt"]
+"""A field of chat_completions that controls whether a final assistant message is continued."""
 FunctionField = Literal["parameters", "description"]
 """A field of a function."""
 NestedField = Literal[
@@ -143,9 +145,9 @@ class DialectRules:
     """The field of a final assistant message with which the server continues it."""
     requires_prefill_field: bool = False
     """Whether the server rejects a final assistant message without ``prefill_field``."""
-    has_continue_final_message: bool = False
-    """Whether a request has ``continue_final_message``, next to no generation prompt, with which the server continues a final assistant
-    message."""
+    continuation_fields: frozenset[ContinuationField] = frozenset()
+    """Fields of a request with which the server continues a final assistant message: ``continue_final_message`` is true, and
+    ``add_generation_prompt`` is false."""
     format_excludes_reasoning: bool = False
     """Whether the server, whose models reason by default, rejects an output format with it. Such a request turns reasoning off."""
     prefill_excludes_reasoning: bool = False

@@ -215,11 +215,13 @@ def _with_continuation(body: JsonObject, request: ir.Request, rules: DialectRule
     if not request.continues_last_turn or last.get("role") != "assistant" or last.get("tool_calls"):
         return body
     why = f"{rules.server} reads it to continue a final assistant message"
-    return body | {name: losses.added(f"/{name}", value, why) for name, value in _CONTINUATION.items()}
+    return body | {
+        name: losses.added(f"/{name}", value, why) for name, value in _CONTINUATION.items() if name in rules.continuation_fields
+    }
 
 
 _CONTINUATION = {"continue_final_message": True, "add_generation_prompt": False}
-"""The fields with which vLLM continues a final assistant message. It rejects both as true, which the second is by default."""
+"""Fields to the values with which servers continue a final assistant message. vLLM rejects both as true, which the second is by default."""
 
 
 def _with_missing_messages(body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
@@ -472,7 +474,7 @@ class _ServerRequests(ServerRequests):
                 body = body | {"messages": _without_empty_answers(body["messages"], losses)}
         if rules.prefill_field is not None and body["messages"]:
             body = body | {"messages": _with_prefill_field(body["messages"], rules.prefill_field, request, rules, losses)}
-        if rules.has_continue_final_message:
+        if rules.continuation_fields:
             body = _with_continuation(body, request, rules, losses)
         return body | {"messages": _joined_turns(body["messages"], losses)} if rules.requires_alternating_turns else body
 

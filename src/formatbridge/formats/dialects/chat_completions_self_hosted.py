@@ -129,6 +129,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         media=frozenset({"image_url", "image_data", "video_url", "video_data", "audio_url", "audio_data"}),
         accepts_refusals=False,
         accepts_nulls=False,
+        continuation_fields=frozenset({"continue_final_message"}),
         limits_stops=False,
         ranges={"top_p": (0.001, 1)},
         efforts=frozenset({"none", "minimal", "low", "medium", "high", "xhigh", "max"}),
@@ -137,6 +138,9 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
             WHY_NO_CACHE_MARKS: "cache_marks",
             "sgl-project/sglang#40082": "accepts_developer_role",
             "sgl-project/sglang#28035": "requires_object_arguments",
+            "github.com/sgl-project/sglang python/sglang/srt/entrypoints/openai/serving_chat.py, _handle_last_assistant_message": (
+                "continuation_fields"
+            ),
             f"docs.sglang.io/advanced_features/separate_reasoning; {_SGLANG}": (
                 "reasoning_control"
             ),
@@ -161,7 +165,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         reasoning_control="kwarg_or_effort",
         controls_of_models={"budget": "kwarg_or_token_budget"},
         reasoning_history="reasoning",
-        has_continue_final_message=True,
+        continuation_fields=frozenset({"continue_final_message", "add_generation_prompt"}),
         format_prevents_calls=True,
         hiding_field="include_reasoning",
         media=IMAGES_AND_VIDEOS | {"audio_url", "audio_data"},
@@ -177,7 +181,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
             ),
             "hiyouga/LlamaFactory#10710, EvolvingLMMs-Lab/lmms-eval#1265": "ranges",
             WHY_NO_CACHE_MARKS: "cache_marks",
-            f"{_VLLM}, check_generation_prompt": "has_continue_final_message",
+            f"{_VLLM}, check_generation_prompt": "continuation_fields",
             _VLLM: "hiding_field limits_stops accepts_legacy_functions reads ignores has_custom_tools server_tools accepts_allowed_tools",
             "vllm-project/vllm#42407, ogx-ai/ogx#6069": "accepts_developer_role",
             "vllm-project/vllm#57774, langchain-ai/openwiki#63": "media",

@@ -240,7 +240,7 @@ def continues_each_answer(rules: DialectRules | None) -> bool:
 def continues_answers(rules: DialectRules | None) -> bool:
     """Return whether a server continues a final answer, by itself or with a field."""
     return rules is not None and (
-        rules.prefill_field is not None or rules.has_continue_final_message or continues_each_answer(rules)
+        rules.prefill_field is not None or bool(rules.continuation_fields) or continues_each_answer(rules)
     )
 
 
