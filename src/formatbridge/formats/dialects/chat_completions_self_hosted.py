@@ -37,6 +37,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         accepts_refusals=False,
         prefill_excludes_reasoning=True,
         streamed_tools_exclude_logprobs=True,
+        format_prevents_calls=True,
         limits_stops=False,
         sources=sources_of_fields({
             "abetlen/llama-cpp-python llama_cpp/server/types.py, CreateChatCompletionRequest": "names",
@@ -53,6 +54,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
             ),
             "ggml-org/llama.cpp#15404, #20861, #21889": "prefill_excludes_reasoning",
             "ggml-org/llama.cpp#26535, #26849, #28806": "tool_modes",
+            "ggml-org/llama.cpp#11847, #25454": "format_prevents_calls",
         }),
     ),
     "lmstudio": DialectRules(
@@ -98,6 +100,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         reads_image_detail=False,
         accepts_strict=False,
         requires_object_arguments=True,
+        format_prevents_calls=True,
         reads_result_parts=False,
         accepts_refusals=False,
         limits_stops=False,
@@ -111,6 +114,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
                 "accepts_refusals accepts_strict reads_image_detail"
             ),
             "github.com/ollama/ollama openai/openai.go, FromCompletionToolCall": "requires_object_arguments",
+            "ollama/ollama#13750, #8095; ollama/ollama-python#546": "format_prevents_calls",
             "docs.ollama.com/api/openai-compatibility, Supported request fields": "ignores.tool_choice ignores.logit_bias ignores.n",
         }),
     ),
@@ -130,6 +134,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         accepts_refusals=False,
         accepts_nulls=False,
         continuation_fields=frozenset({"continue_final_message"}),
+        format_prevents_calls=True,
         limits_stops=False,
         ranges={"top_p": (0.001, 1)},
         efforts=frozenset({"none", "minimal", "low", "medium", "high", "xhigh", "max"}),
@@ -138,6 +143,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
             WHY_NO_CACHE_MARKS: "cache_marks",
             "sgl-project/sglang#40082": "accepts_developer_role",
             "sgl-project/sglang#28035": "requires_object_arguments",
+            f"{_SGLANG}, to_sampling_params": "format_prevents_calls",
             "github.com/sgl-project/sglang python/sglang/srt/entrypoints/openai/serving_chat.py, _handle_last_assistant_message": (
                 "continuation_fields"
             ),
