@@ -63,6 +63,8 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         names=MAX_TOKENS,
         ignores=WEB_SEARCH | {"logprobs", "top_logprobs"},
         reads=frozenset({"top_k"}),
+        accepts_developer_role=False,
+        accepts_legacy_functions=False,
         has_custom_tools=False,
         server_tools=frozenset(),
         accepts_allowed_tools=False,
@@ -74,6 +76,7 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         sources=sources_of_fields({
             WHY_NO_CACHE_MARKS: "cache_marks",
             "lmstudio.ai/docs/developer/openai-compat/chat-completions, Supported payload parameters": "names ignores reads",
+            "lmstudio-ai/lmstudio-bug-tracker#669": "accepts_developer_role accepts_legacy_functions",
             "lmstudio-ai/lms#60": "ignores.logprobs ignores.top_logprobs",
             "lmstudio.ai/docs/developer/openai-compat/tools": "has_custom_tools server_tools",
             "lmstudio-ai/lmstudio-bug-tracker#670": "accepts_allowed_tools tool_modes",

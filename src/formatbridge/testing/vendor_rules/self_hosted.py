@@ -35,6 +35,7 @@ SELF_HOSTED: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     "lmstudio": {
         _CHAT: (
             checks.functions_only("lmstudio.ai/docs/developer/openai-compat/tools"),
+            checks.common_roles("lmstudio-ai/lmstudio-bug-tracker#669"),
             checks.no_fields("lmstudio.ai/docs/developer/openai-compat/chat-completions", "web_search_options"),
             checks.tool_choices("lmstudio-ai/lmstudio-bug-tracker#670", "none", "auto", "required", accepts_functions=False),
             checks.part_types("lmstudio-ai/lmstudio-bug-tracker#1120", "text", "image_url"),
