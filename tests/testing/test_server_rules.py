@@ -18,6 +18,10 @@ _REFUSAL = {"messages": [_USER, {"role": "assistant", "content": [{"type": "refu
 _TEXT = {"messages": [_USER, {"role": "assistant", "content": [{"type": "text", "text": "No."}]}, _USER]}
 _TOOLS = {"tools": [{"type": "function", "function": {"name": "now", "parameters": {"type": "object", "properties": {}}}}]}
 _NAMED = {**_TOOLS, "tool_choice": {"type": "function", "function": {"name": "now"}}}
+_ALLOWED = {
+    "type": "allowed_tools",
+    "allowed_tools": {"mode": "auto", "tools": [{"type": "function", "function": {"name": "now"}}]},
+}
 _SKILLS = {"container": {"skills": [{"type": "anthropic", "skill_id": "pptx", "version": "latest"}]}}
 _MARK = {"type": "ephemeral"}
 _MARKED_PART = {"messages": [{"role": "user", "content": [{"type": "text", "text": "x", "cache_control": _MARK}]}]}
@@ -171,6 +175,8 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("cerebras", "chat_completions", "format_with_tools", {**_TOOLS, **_SCHEMA}),
     *((name, "chat_completions", "mixed_strict", {"tools": [*_TOOLS["tools"], _STRICT]}) for name in ("cerebras", "deepseek")),
     ("fireworks", "chat_completions", "budget", {"thinking": {"type": "enabled", "budget_tokens": 512}}),
+    ("huggingface", "chat_completions", "tool_choice", {**_TOOLS, "tool_choice": _ALLOWED}),
+    ("huggingface", "chat_completions", "range", {"logprobs": True, "top_logprobs": 6}),
     ("lmstudio", "chat_completions", "effort", {"reasoning_effort": "max"}),
     ("lmstudio", "chat_completions", "role", {"messages": [_SYSTEM | {"role": "developer"}, _USER]}),
     ("cerebras", "chat_completions", "field_of_message", _answer(function_call={"name": "now", "arguments": "{}"})),
@@ -312,6 +318,8 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     ("cerebras", "chat_completions", "format_with_tools", _SCHEMA),
     *((name, "chat_completions", "mixed_strict", {"tools": [_STRICT, _STRICT]}) for name in ("cerebras", "deepseek")),
     ("fireworks", "chat_completions", "budget", {"thinking": {"type": "enabled", "budget_tokens": 1024}}),
+    ("huggingface", "chat_completions", "tool_choice", _NAMED),
+    ("huggingface", "chat_completions", "range", {"logprobs": True, "top_logprobs": 5}),
     ("lmstudio", "chat_completions", "effort", {"reasoning_effort": "high"}),
     ("lmstudio", "chat_completions", "role", {"messages": [_SYSTEM, _USER]}),
     ("zhipu", "chat_completions", "empty_text", {"messages": [{"role": "user", "content": ""}]}),

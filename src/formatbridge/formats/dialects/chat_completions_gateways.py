@@ -18,13 +18,15 @@ GATEWAYS: Mapping[str, DialectRules] = {
         ignores=frozenset({"logit_bias", "n", "web_search_options"}),
         has_custom_tools=False,
         server_tools=frozenset(),
+        accepts_allowed_tools=False,
+        ranges={"top_logprobs": (0, 5)},
         most_stops=4,
         media=IMAGES,
         accepts_refusals=False,
         sources=sources_of_fields({
             WHY_NO_CACHE_MARKS: "cache_marks",
             "github.com/huggingface/huggingface_hub src/huggingface_hub/inference/_generated/types/chat_completion.py": (
-                "names ignores has_custom_tools server_tools most_stops media accepts_refusals"
+                "names ignores has_custom_tools server_tools accepts_allowed_tools ranges most_stops media accepts_refusals"
             ),
         }),
     ),

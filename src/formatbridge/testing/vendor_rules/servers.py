@@ -529,6 +529,8 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
         _CHAT: (
             checks.no_fields("huggingface_hub, ChatCompletionInput", "web_search_options"),
             checks.functions_only("huggingface_hub, ChatCompletionInput"),
+            checks.tool_choices("huggingface_hub, ChatCompletionInputToolChoiceEnum", "auto", "none", "required"),
+            checks.in_range("huggingface_hub, ChatCompletionInput", "top_logprobs", 0, 5),
             checks.at_most("huggingface_hub, ChatCompletionInput", "stop", 4),
             checks.part_types("huggingface_hub, ChatCompletionInputMessageChunkType", "text", "image_url"),
         )
