@@ -169,6 +169,7 @@ VENDORS: Mapping[str, DialectRules] = {
         server_tools=frozenset(),
         reasoning_control="thinking_or_effort",
         smallest_budget=1024,
+        ranges={"top_logprobs": (0, 5)},
         reasoning_history="reasoning_content",
         efforts=frozenset({"none", "low", "medium", "high", "xhigh", "max"}),
         media=IMAGES_AND_VIDEOS,
@@ -179,7 +180,7 @@ VENDORS: Mapping[str, DialectRules] = {
         sources=sources_of_fields({
             "pypi.org/project/fireworks-ai, types/chat/completion_create_params.py": (
                 "accepts_refusals ignores accepts_allowed_tools tiers reads has_custom_tools server_tools reasoning_control media "
-                "smallest_budget"
+                "smallest_budget ranges"
             ),
             WHY_NO_CACHE_MARKS: "cache_marks",
             "docs.fireworks.ai/guides/reasoning, anomalyco/models.dev#6237": "efforts",

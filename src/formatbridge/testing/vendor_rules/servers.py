@@ -374,6 +374,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.tool_choices("fireworks-ai, completion_create_params.py", "none", "auto", "any", "required"),
             checks.not_both("fireworks-ai, completion_create_params.py", "thinking", "reasoning_effort"),
             checks.budgets_from("fireworks-ai, completion_create_params.py", 1024),
+            checks.in_range("fireworks-ai, completion_create_params.py", "top_logprobs", 0, 5),
             checks.functions_only("fireworks-ai, completion_create_params.py"),
             checks.no_keys("fireworks-ai, chat_message.py", "name", roles=("system", "developer", "user", "assistant")),
             checks.no_keys("web-infra-dev/midscene#1322, fireworks-ai, chat_message.py", "reasoning", *_OF_OTHER_ANSWERS),
