@@ -58,6 +58,8 @@ MediaSource = Literal[
 """A kind of media, and whether a request has its URL, its data or the id of an uploaded file; ``file_id``: any media by this id."""
 ContinuationField = Literal["continue_final_message", "add_generation_prompt"]
 """A field of chat_completions that controls whether a final assistant message is continued."""
+UnitSetting = Literal["n", "top_p"]
+"""A setting whose value of 1 has no effect."""
 FunctionField = Literal["parameters", "description"]
 """A field of a function."""
 NestedField = Literal[
@@ -275,6 +277,10 @@ class DialectRules:
     """Whether fields of a request may be null; otherwise those that a caller of the same format sets to null are left out."""
     rejects_null_in_items: frozenset[str] = frozenset()
     """Fields of items of Responses that must not be null. They are left out, because a null is a missing value."""
+    excluded_by_tools: frozenset[UnitSetting] = frozenset()
+    """Settings of which the server accepts only 1 in a request with tools. Such a request does not have them."""
+    excluded_by_greedy_sampling: frozenset[UnitSetting] = frozenset()
+    """Settings of which the server accepts only 1 next to a temperature of 0. Such a request does not have them."""
     streamed_tools_exclude_logprobs: bool = False
     """Whether the server rejects log probabilities in a stream with tools. Such a request has none."""
     has_logprobs_flag: bool = False

@@ -309,6 +309,7 @@ VENDORS: Mapping[str, DialectRules] = {
         required_in_functions=frozenset({"parameters"}),
         tiers=frozenset({"auto", "standard_only"}),
         efforts=frozenset({"none", "high"}),
+        excluded_by_greedy_sampling=frozenset({"top_p"}),
         ranges={"temperature": (0, 1.5), "top_p": (0.001, 1)},
         sources=sources_of_fields({
             "github.com/mistralai/client-python, Function": "required_in_functions",
@@ -319,6 +320,7 @@ VENDORS: Mapping[str, DialectRules] = {
             "github.com/mistralai/client-python, ChatCompletionRequest; editor-code-assistant/eca#231": "rejects tiers",
             "Gitlawb/openclaude#739": "rejects.store",
             "scottyeager/Pal#28": "ranges",
+            "devoxx/DevoxxGenieIDEAPlugin#338": "excluded_by_greedy_sampling",
             "mnfst/modelparams.dev#231": "ranges.top_p",
             "architects-toolkit/SmartHopper#647, withceleste/celeste-python#311": "efforts",
             "posit-dev/chatlas#145": "rejects.stream_options",
@@ -450,6 +452,7 @@ VENDORS: Mapping[str, DialectRules] = {
         accepts_refusals=False,
         prefill_field="partial",
         prefill_excludes_reasoning=True,
+        excluded_by_tools=frozenset({"n"}),
         ranges={"temperature": (0, 1.99), "top_p": (0.001, 1)},
         sources=sources_of_fields({
             "docs.qwencloud.com/api-reference/chat/openai-chat, messages": "accepts_legacy_functions",
@@ -463,6 +466,7 @@ VENDORS: Mapping[str, DialectRules] = {
             "pydantic/pydantic-ai#1265": "tool_modes",
             "HKUDS/nanobot#1487": "requires_object_arguments",
             "docs.qwencloud.com/api-reference/chat/openai-chat, tool_choice": "accepts_allowed_tools",
+            "help.aliyun.com/zh/model-studio/qwen-api-via-openai-chat-completions, n": "excluded_by_tools",
             "QwenLM/qwen-code#7659, cloudwego/eino#994": "forced_call_excludes_reasoning",
             "alibabacloud.com/help/en/model-studio/error-code; presenton/presenton#184": "format_excludes_reasoning",
             "help.aliyun.com/en/model-studio/deep-thinking; QwenLM/qwen-code#8525": "reasoning_control",

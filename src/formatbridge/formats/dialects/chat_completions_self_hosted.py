@@ -180,11 +180,13 @@ SELF_HOSTED: Mapping[str, DialectRules] = {
         media=IMAGES_AND_VIDEOS | {"audio_url", "audio_data"},
         limits_stops=False,
         accepts_empty_tools=False,
+        excluded_by_greedy_sampling=frozenset({"n"}),
         ranges={"top_p": (0.001, 1)},
         sources=sources_of_fields({
             "docs.vllm.ai/en/latest/serving/openai_compatible_server, Chat Completions API": "ignores.user",
             "vllm-project/vllm#39929, #56086": "format_prevents_calls",
             "vllm-project/vllm#39780": "accepts_empty_tools",
+            "github.com/vllm-project/vllm vllm/sampling_params.py, _verify_greedy_sampling": "excluded_by_greedy_sampling",
             "vllm-project/vllm#20859; github.com/vllm-project/vllm vllm/v1/engine/input_processor.py, _validate_params": (
                 "controls_of_models"
             ),

@@ -6,7 +6,6 @@ name of the same setting is no loss. The sources of the rules are in ``docs/dial
 
 from __future__ import annotations
 
-from collections.abc import Set
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any
@@ -18,7 +17,7 @@ from formatbridge.formats.shared.parts import encode_opaque, is_list_item, is_sa
 from formatbridge.formats.shared.reasoning_tokens import drop_unsigned
 from formatbridge.formats.shared.schemas import describe_format, describe_parameters
 from formatbridge.formats.shared.server_media import adapt_media, reads_documents
-from formatbridge.formats.shared.settings import clamp, drop_setting_with_code, is_reasoning_off, with_read_fields
+from formatbridge.formats.shared.settings import clamp, drop_setting_with_code, is_reasoning_off, with_read_fields, without_settings
 from formatbridge.formats.shared.tool_arguments import read_object, wrap_invalid_arguments
 from formatbridge.formats.shared.tool_selection import (
     adds_tools,
@@ -78,8 +77,7 @@ def adapt_to_server(request: ir.Request, spec: FormatSpec, losses: Ledger) -> ir
     request = _adapt_tool_choice(_adapt_tools(request, spec, rules, losses), rules, losses)
     if rules.ignores_while_reasoning:
         request = _without_ignored_settings(request, spec, rules, losses)
-    if rules.streamed_tools_exclude_logprobs and request.stream and (request.tools or adds_tools(request)):
-        request = _without_settings(request, _LOGPROBS if request.settings.get("logprobs") else set(), _COMBINATION, losses)
+    request = _without_excluded_settings(request, rules, losses)
     excludes = rules.format_excludes_tools or rules.format_prevents_calls
     return _with_tools_or_format(request, rules, losses) if excludes else request
 
@@ -132,15 +130,18 @@ def _without_ignored_settings(request: ir.Request, spec: FormatSpec, rules: Dial
     if not may_reason(request, spec):
         return request
     names = {name for name, value in request.settings.items() if field_of(name, value, spec) in rules.ignores_while_reasoning}
-    return _without_settings(request, names, _IGNORED, losses)
+    return without_settings(request, names, _IGNORED, losses)
 
 
-def _without_settings(request: ir.Request, names: Set[str], code: str, losses: Ledger) -> ir.Request:
-    """Leave out settings by their canonical names."""
-    for name in sorted(names & request.settings.keys()):
-        drop_setting_with_code(request, name, code, losses)
-    kept = {name: value for name, value in request.settings.items() if name not in names}
-    return request if kept == request.settings else replace(request, settings=kept)  # type: ignore[arg-type]  # the same keys
+def _without_excluded_settings(request: ir.Request, rules: DialectRules, losses: Ledger) -> ir.Request:
+    """Leave out the settings that the server rejects next to tools, or next to a temperature of 0."""
+    has_tools = bool(request.tools) or adds_tools(request)
+    by_tools = rules.excluded_by_tools if has_tools else frozenset()
+    by_greedy = rules.excluded_by_greedy_sampling if request.settings.get("temperature") == 0 else frozenset()
+    names: set[str] = {name for name in by_tools | by_greedy if request.settings.get(name) != 1}
+    if rules.streamed_tools_exclude_logprobs and request.stream and has_tools and request.settings.get("logprobs"):
+        names |= _LOGPROBS
+    return without_settings(request, names, _COMBINATION, losses)
 
 
 def may_reason(request: ir.Request, spec: FormatSpec) -> bool:

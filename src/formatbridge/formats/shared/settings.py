@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import replace
 from typing import Any
 
@@ -169,6 +169,14 @@ def drop_setting_with_code(
     rule = rule_of_setting(name)
     if name in request.settings and not is_neutral_setting(name, request.settings[name]):  # type: ignore[literal-required]  # its key
         losses.dropped(request, place or name, code, severity=severity or rule.severity)
+
+
+def without_settings(request: ir.Request, names: Set[str], code: str, losses: Ledger) -> ir.Request:
+    """Return a request without settings, by their canonical names; note each with a code."""
+    for name in sorted(names & request.settings.keys()):
+        drop_setting_with_code(request, name, code, losses)
+    kept = {name: value for name, value in request.settings.items() if name not in names}
+    return request if kept == request.settings else replace(request, settings=kept)  # type: ignore[arg-type]  # the same keys
 
 
 def with_read_fields(request: ir.Request, rules: DialectRules) -> ir.Request:

@@ -109,6 +109,26 @@ def no_prompt_after_continuation(source: str) -> Rule:
     return Rule("generation_prompt", "`continue_final_message` without `add_generation_prompt: false`", source, check)
 
 
+def single_answer_with_tools(source: str, message: str) -> Rule:
+    """Return a rule for servers that give one answer only to a request with tools."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        is_refused = body.get("tools") and body.get("n") not in (None, 1)
+        return openai_failure(400, message, param="n") if is_refused else None
+
+    return Rule("answers_with_tools", "an `n` other than 1 next to `tools`", source, check)
+
+
+def one_with_greedy_sampling(source: str, field: str) -> Rule:
+    """Return a rule for servers that accept only 1 in a field next to a temperature of 0."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        is_refused = body.get("temperature") == 0 and body.get(field) not in (None, 1)
+        return openai_failure(400, f"{field} must be 1 when using greedy sampling.") if is_refused else None
+
+    return Rule("greedy_sampling", f"a `{field}` other than 1 next to a `temperature` of 0", source, check)
+
+
 def while_reasoning(rule: Rule) -> Rule:
     """Return a rule that applies only to models that reason."""
     return replace(rule, check=lambda body, facts: rule.check(body, facts) if facts.can_reason else None)

@@ -84,6 +84,7 @@ SELF_HOSTED: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.common_roles("vllm-project/vllm#42407"),
             checks.in_range("EvolvingLMMs-Lab/lmms-eval#1265", "top_p", 1e-9, 1),
             combinations.no_prompt_after_continuation("vllm-project/vllm, check_generation_prompt"),
+            combinations.one_with_greedy_sampling("vllm-project/vllm, vllm/sampling_params.py, _verify_greedy_sampling", "n"),
             checks.no_fields("vllm-project/vllm, ChatCompletionRequest", "web_search_options"),
             checks.functions_only("vllm-project/vllm, ChatCompletionRequest"),
             checks.part_types(

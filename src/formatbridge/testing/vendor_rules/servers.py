@@ -185,6 +185,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             ),
             checks.no_keys("mistralai/client-python, AssistantMessage", *_OF_ANSWERS, words=checks.mistral_error),
             checks.in_range("scottyeager/Pal#28", "temperature", 0, 1.5, checks.mistral_error),
+            combinations.one_with_greedy_sampling("devoxx/DevoxxGenieIDEAPlugin#338", "top_p"),
             checks.common_roles(_MISTRAL, checks.mistral_error),
             checks.known_efforts("architects-toolkit/SmartHopper#647", "none", "high", words=checks.mistral_error),
             checks.tool_choices("kyaukyuai/gpt-all-star#670", "auto", "none", "any", words=checks.mistral_error),
@@ -467,6 +468,9 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.in_range("netease-youdao/QAnything#360", "top_p", 1e-9, 1),
             checks.common_roles("mcowger/plexus#77"),
             checks.tool_choices("pydantic/pydantic-ai#1265", "auto", "none"),
+            combinations.single_answer_with_tools(
+                "help.aliyun.com/zh/model-studio/qwen-api-via-openai-chat-completions", "n must be 1 when tools is set"
+            ),
             checks.arguments_of_calls(
                 "HKUDS/nanobot#1487", 'The "function.arguments" parameter of the code model must be in JSON format.'
             ),
