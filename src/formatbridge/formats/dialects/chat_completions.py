@@ -342,7 +342,7 @@ VENDORS: Mapping[str, DialectRules] = {
     "moonshot": DialectRules(
         server="Moonshot",
         cache_marks="none",
-        rejects=frozenset({"frequency_penalty", "presence_penalty", "temperature", "top_p"}),
+        rejects=frozenset({"frequency_penalty", "n", "presence_penalty", "temperature", "top_p"}),
         ignores=WEB_SEARCH,
         accepts_developer_role=False,
         accepts_legacy_functions=False,
@@ -373,6 +373,7 @@ VENDORS: Mapping[str, DialectRules] = {
             "can1357/oh-my-pi#1077, can1357/oh-my-pi#1078": "forced_call_excludes_reasoning",
             "platform.moonshot.cn/docs/api/partial": "prefill_field",
             "UKGovernmentBEIS/inspect_ai#5156, #5142; QuantumNous/new-api#5372, HKUDS/nanobot#4967, cecli-dev/cecli#484": "rejects",
+            "platform.kimi.ai/docs/api/models-overview, Parameter Comparison": "rejects.n",
             "HKUDS/nanobot#3939": "reasoning_control",
             "platform.kimi.ai/docs/guide/use-reasoning-effort, theopenco/llmgateway#3378, lobehub/lobehub#17272": "efforts",
             "NousResearch/hermes-agent#76427": "replaced_efforts",

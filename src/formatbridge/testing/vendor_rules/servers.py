@@ -410,6 +410,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 *("frequency_penalty", "presence_penalty", "temperature", "top_p"),
                 message="only one value is allowed for this model",
             ),
+            checks.in_range("platform.kimi.ai/docs/api/models-overview", "n", 1, 1),
             checks.not_both("HKUDS/nanobot#3939", "thinking", "reasoning_effort"),
             checks.reasoning_off(
                 "can1357/oh-my-pi#1077",
