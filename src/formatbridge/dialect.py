@@ -241,6 +241,9 @@ class DialectRules:
     ``reasoning_control``."""
     hiding_field: HidingField | None = None
     """The field with which a request hides the reasoning in the answer; None: as ``reasoning_control``, or none."""
+    limits_reasoning_format: bool = False
+    """Whether the server rejects ``reasoning_format`` next to ``include_reasoning``, and ``raw`` next to tools or an output format. It is
+    left out then."""
     smallest_budget: int = 1
     """The smallest budget for reasoning in chat_completions, in tokens."""
     budget_requires_effort: bool = False

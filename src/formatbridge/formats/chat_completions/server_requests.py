@@ -380,6 +380,17 @@ def _words_for_server(body: JsonObject, encoded: JsonObject, rules: DialectRules
     return body
 
 
+def _without_excluded_reasoning_format(body: JsonObject, losses: Ledger) -> JsonObject:
+    """Return a request without a format of the reasoning that the server rejects next to other fields."""
+    format, shows = body.get("reasoning_format"), body.get("include_reasoning")
+    has_output = (body.get("response_format") or {}).get("type") not in (None, "text")
+    if format is None or not (shows is not None or (format == "raw" and (body.get("tools") or has_output))):
+        return body
+    is_same = format == "hidden" and shows is False  # the other field hides the reasoning, too
+    losses.dropped_at("/reasoning_format", "rejected_combination", severity="info" if is_same else "lossy")
+    return {key: value for key, value in body.items() if key != "reasoning_format"}
+
+
 def _mixed_strict(body: JsonObject, rules: DialectRules) -> list[int]:
     """Return the indexes of the tools with ``strict`` next to others without it, if the server rejects that."""
     tools = (body.get("tools") or []) if rules.requires_uniform_strict else []
@@ -500,6 +511,8 @@ class _ServerRequests(ServerRequests):
             for index in mixed:
                 losses.dropped_at(f"/tools/{index}/function/strict", "rejected_combination")
             body = _without_strict(body, mixed)
+        if rules.limits_reasoning_format:
+            body = _without_excluded_reasoning_format(body, losses)
         if not rules.accepts_empty_texts:
             body = body | {"messages": [_without_empty_text(message) for message in body["messages"]]}
         if body.get("tools") == [] and not rules.accepts_empty_tools:

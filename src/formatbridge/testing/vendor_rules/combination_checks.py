@@ -109,6 +109,18 @@ def no_prompt_after_continuation(source: str) -> Rule:
     return Rule("generation_prompt", "`continue_final_message` without `add_generation_prompt: false`", source, check)
 
 
+def raw_reasoning_alone(source: str) -> Rule:
+    """Return a rule for servers that write the reasoning into the text only without tools and without an output format."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        is_format = (body.get("response_format") or {}).get("type") not in (None, "text")
+        is_refused = body.get("reasoning_format") == "raw" and (body.get("tools") or is_format)
+        message = "reasoning_format raw is not supported with JSON mode or tool use"
+        return openai_failure(400, message, param="reasoning_format") if is_refused else None
+
+    return Rule("raw_reasoning", "`raw` reasoning next to `tools` or a `response_format`", source, check)
+
+
 def single_answer_with_tools(source: str, message: str) -> Rule:
     """Return a rule for servers that give one answer only to a request with tools."""
 

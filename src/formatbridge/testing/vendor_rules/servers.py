@@ -235,6 +235,8 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 "response_format does not support streaming",
             ),
             combinations.no_schema_keywords("i-am-bee/beeai-framework#1215, presenton/presenton#165", "minItems", "maxItems"),
+            combinations.raw_reasoning_alone("console.groq.com/docs/reasoning"),
+            checks.not_both("console.groq.com/docs/reasoning", "include_reasoning", "reasoning_format"),
             checks.part_types(_GROQ, "text", "image_url"),
             checks.tool_choices(_GROQ, "none", "auto", "required"),
             checks.service_tiers(_GROQ, "auto", "on_demand", "flex", "performance"),
