@@ -138,8 +138,10 @@ MESSAGES: Mapping[str, DialectRules] = {
         efforts=frozenset({"none", "low", "high", "max"}),
         replaced_efforts={"medium": "high", "xhigh": "max"},
         media=_DATA | {"file_id"},
+        tool_types=dict.fromkeys(("web_search_20260209", "web_search_20260318"), "web_search_20250305"),
         sources=sources_of_fields(
             {
+                "open-octo/octo-agent#1885": "tool_types",
                 "NousResearch/hermes-agent#14018, NousResearch/hermes-agent#17057": "reasoning_history accepts_unsigned_reasoning",
                 "anomalyco/models.dev#3310": "efforts",
                 "NousResearch/hermes-agent#76427": "replaced_efforts",
