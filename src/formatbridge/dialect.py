@@ -67,6 +67,7 @@ NestedField = Literal[
     "tool_choice/disable_parallel_tool_use",
     "messages/*/content/*/is_error",
     "messages/*/content/*/citations",
+    "output_config/task_budget",
     "text/verbosity",
     "reasoning/summary",
 ]

@@ -71,6 +71,7 @@ MESSAGES: Mapping[str, DialectRules] = {
                 "tool_choice/disable_parallel_tool_use",
                 "messages/*/content/*/is_error",
                 "messages/*/content/*/citations",
+                "output_config/task_budget",
             }
         ),
         rejects_blocks=frozenset(

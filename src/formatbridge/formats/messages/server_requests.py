@@ -1,9 +1,10 @@
-"""A request of this format in the words that one server reads: the type of thinking, and the thinking that it requires."""
+"""A request of this format for one server: the type of thinking, the thinking that it requires, and no budget that it ignores."""
 
 from __future__ import annotations
 
 from functools import partial
 
+from formatbridge import ir
 from formatbridge.dialect import DialectRules
 from formatbridge.formats.format import ServerRequests
 from formatbridge.formats.messages.reasoning import EFFORTS
@@ -34,6 +35,16 @@ def _with_type_of_thinking(body: JsonObject, encoded: JsonObject) -> JsonObject:
     return body
 
 
+def _without_task_budget(body: JsonObject, losses: Ledger) -> JsonObject:
+    """Return a request without the budget of a task, which the encoder writes for no server."""
+    config = body.get("output_config") or {}
+    if config.get("task_budget") is None:
+        return body
+    losses.dropped_at("/output_config/task_budget", "ignored_by_server")
+    others = {key: value for key, value in config.items() if key != "task_budget"}
+    return {key: value for key, value in body.items() if key != "output_config"} | ({"output_config": others} if others else {})
+
+
 def _with_missing_thinking(body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
     """Return a request with thinking in each message with tool calls. Other formats have calls without their reasoning.
 
@@ -59,6 +70,10 @@ class _ServerRequests(ServerRequests):
         if "thinking/budget_tokens" in rules.ignores_nested:
             body = _without_budget(body, encoded)
         return _with_type_of_thinking(body, encoded) if rules.reasoning_control == "thinking_adaptive" else body
+
+    def without_unread_values(self, body: JsonObject, request: ir.Request, rules: DialectRules, losses: Ledger) -> JsonObject:
+        del request
+        return _without_task_budget(body, losses) if "output_config/task_budget" in rules.ignores_nested else body
 
     def with_missing_messages(self, body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:
         thinking = (body.get("thinking") or {}).get("type")
