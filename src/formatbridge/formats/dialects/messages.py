@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from formatbridge.dialect import DialectRules, MediaSource
-from formatbridge.formats.dialects.common import IMAGES, sources_of_fields
+from formatbridge.formats.dialects.common import IMAGES, IMAGES_AND_VIDEOS, sources_of_fields
 
 _DATA: frozenset[MediaSource] = frozenset({"image_data", "document_data"})
 _CLIENT_TOOLS = frozenset({
@@ -115,7 +115,7 @@ MESSAGES: Mapping[str, DialectRules] = {
         reasoning_control="thinking_adaptive",
         accepts_unsigned_reasoning=True,
         server_tools=frozenset(),
-        media=IMAGES,
+        media=IMAGES_AND_VIDEOS,
         ranges={"temperature": (0.01, 1), "top_p": (0.01, 1)},
         reasoning_excludes_settings=False,
         output_formats=frozenset({"json_object"}),
@@ -128,6 +128,7 @@ MESSAGES: Mapping[str, DialectRules] = {
                 "decolua/9router#817": "output_formats",
                 "platform.minimax.io/docs/api-reference/text-anthropic-api, Supported Parameters": "ignores reasoning_excludes_settings",
                 "platform.minimax.io/docs/api-reference/text-chat-anthropic": "media",
+                "NousResearch/hermes-agent#37225, lobehub/lobehub#15380": "media.video_url media.video_data",
                 "platform.minimax.io/docs/api-reference/text-chat; HKUDS/Vibe-Trading#33": "ranges",
             }
         ),

@@ -283,6 +283,17 @@ def _decode_source(source: JsonObject) -> tuple[JsonObject, JsonObject | None]:
     return {key: source[key] for key in known if key in source}, read_extra(source, known, "source/")
 
 
+def _encode_video(part: ir.Media, losses: Ledger) -> JsonObject | None:
+    """Encode a video for a server that has blocks of them. Anthropic's has none."""
+    media = losses.dialect.media if losses.dialect is not None else None
+    if media is None or media.isdisjoint({"video_url", "video_data"}):
+        return None
+    drop_field(part, "filename", losses)
+    data = {"type": "base64", "media_type": encode_mime(part, losses), "data": part.data} if part.data is not None else None
+    source = _encode_remote_source(part) or data
+    return {"type": "video", "source": source} if source else None
+
+
 def _encode_remote_source(part: ir.Media) -> JsonObject | None:
     if part.file_id is not None:
         return {"type": "file", "file_id": part.file_id}
@@ -342,6 +353,8 @@ def _media_kind(part: ir.Media) -> str:
     mime = known_mime(part)
     if mime == PDF:
         return "document"
+    if part.kind == "video":
+        return part.kind
     # A URL without an extension may be of either type, so the kind of the source decides.
     if part.url is None or mime is None:
         return part.kind
@@ -358,4 +371,8 @@ DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {
 """Types of blocks to their decoders."""
 
 
-_ENCODE_MEDIA: dict[str, Callable[[ir.Media, Ledger], JsonObject | None]] = {"image": _encode_image, "document": _encode_document}
+_ENCODE_MEDIA: dict[str, Callable[[ir.Media, Ledger], JsonObject | None]] = {
+    "image": _encode_image,
+    "document": _encode_document,
+    "video": _encode_video,
+}
