@@ -289,7 +289,8 @@ def _encode_video(part: ir.Media, losses: Ledger) -> JsonObject | None:
     if media is None or media.isdisjoint({"video_url", "video_data"}):
         return None
     drop_field(part, "filename", losses)
-    data = {"type": "base64", "media_type": encode_mime(part, losses), "data": part.data} if part.data is not None else None
+    mime = encode_mime(part, losses) or ""
+    data = {"type": "base64", "media_type": mime, "data": part.data} if mime.startswith("video/") else None
     source = _encode_remote_source(part) or data
     return {"type": "video", "source": source} if source else None
 
