@@ -11,6 +11,7 @@ from formatbridge.testing.vendor_rules import Facts, broken_rules
 
 _USER = {"role": "user", "content": "hi"}
 _ANSWER = {"role": "assistant", "content": "Hello"}
+_CALL_ITEM = {"type": "function_call", "call_id": "c1", "name": "now"}
 _IMAGE_SETTING = {"category": "HARM_CATEGORY_IMAGE_HATE", "threshold": "BLOCK_NONE"}
 _PREFILL: dict[str, Any] = {"messages": [_USER, _ANSWER]}
 _SYSTEM = {"role": "system", "content": "Be brief."}
@@ -228,6 +229,8 @@ REFUSED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     *((name, "chat_completions", "file_type", _file("text/csv")) for name in ("openai", "openrouter")),
     ("xai", "chat_completions", "field_of_message", {"messages": [_SYSTEM | {"name": "rules"}, _USER]}),
     ("xai", "chat_completions", "arguments", _called_with("")),
+    ("ollama", "responses", "arguments", {"input": [_CALL_ITEM | {"arguments": "[1]"}]}),
+    ("ollama", "responses", "arguments", {"input": [_CALL_ITEM | {"arguments": '{"a'}]}),
     *(
         (name, "chat_completions", "arguments", _called_with(text))
         for name in ("minimax", "ollama", "qwen", "sglang")
@@ -383,6 +386,8 @@ ACCEPTED: list[tuple[str, fb.FormatName, str, dict[str, Any]]] = [
     *((name, "chat_completions", "file_type", _file("application/pdf")) for name in ("openai", "openrouter")),
     ("xai", "chat_completions", "field_of_message", {"messages": [_SYSTEM, _USER | {"name": "ann"}]}),
     ("xai", "chat_completions", "arguments", _called_with("{}")),
+    ("ollama", "responses", "arguments", {"input": [_CALL_ITEM | {"arguments": '{"a": 1}'}]}),
+    ("ollama", "responses", "arguments", {"input": [_CALL_ITEM | {"arguments": ""}]}),
     *((name, "chat_completions", "arguments", _called_with('{"a": 1}')) for name in ("minimax", "ollama", "qwen", "sglang")),
     ("moonshot", "chat_completions", "empty_answer", _answer(content=" ", reasoning_content="x")),
     ("perplexity", "chat_completions", "any_object", _SCHEMA_OF_NUMBER),

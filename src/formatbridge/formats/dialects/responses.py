@@ -104,7 +104,7 @@ RESPONSES: Mapping[str, DialectRules] = {
         ignores=_IGNORED_BY_OLLAMA,
         ignores_nested=frozenset({"text/verbosity"}),
         accepts_strict=False,
-        accepts_empty_arguments=False,
+        requires_object_arguments=True,
         accepts_developer_role=False,
         accepts_later_configuration=False,
         item_types=_COMMON_ITEMS,
@@ -127,11 +127,11 @@ RESPONSES: Mapping[str, DialectRules] = {
             {
                 "github.com/ollama/ollama openai/responses.go": (
                     "efforts smallest_max_tokens output_formats media accepts_refusals cache_marks accepts_generated_images rejects "
-                    "accepts_strict accepts_empty_arguments ignores ignores_nested accepts_later_configuration "
+                    "accepts_strict ignores ignores_nested accepts_later_configuration "
                     "item_types has_tool_search server_tools"
                 ),
                 "github.com/ollama/ollama openai/responses.go, FromResponsesRequest": (
-                    "reads_image_detail encrypted_reasoning_is_text reads_last_reasoning"
+                    "reads_image_detail encrypted_reasoning_is_text reads_last_reasoning requires_object_arguments"
                 ),
                 "github.com/ollama/ollama openai/openai.go, decodeImageURL": "image_types",
                 "ollama/ollama#17673": "has_custom_tools",

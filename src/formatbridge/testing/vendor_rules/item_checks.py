@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.script import Failure
 from formatbridge.testing.vendor_rules.openai import openai_failure
-from formatbridge.testing.vendor_rules.rule import Facts, Rule
+from formatbridge.testing.vendor_rules.rule import Facts, Rule, is_object
 
 
 def _items(body: JsonObject) -> list[JsonObject]:
@@ -38,6 +38,17 @@ def check_ollama_parts(body: JsonObject, _facts: Facts) -> Failure | None:
         if kind == "input_image" and part.get("image_url") and not part["image_url"].startswith("data:"):
             return openai_failure(400, "invalid image input", param=f"input[{index}]")
     return None
+
+
+def arguments_of_calls(source: str, message: str) -> Rule:
+    """Return a rule for servers that reject a call whose arguments are a text other than a JSON object. Empty text is accepted."""
+
+    def check(body: JsonObject, _facts: Facts) -> Failure | None:
+        texts = [item.get("arguments") for item in _items(body) if item.get("type") == "function_call"]
+        is_refused = any(isinstance(text, str) and text != "" and not is_object(text) for text in texts)
+        return openai_failure(400, message, param="input") if is_refused else None
+
+    return Rule("arguments", "a call whose arguments are no JSON object", source, check)
 
 
 def part_types(source: str, *types: str) -> Rule:

@@ -56,6 +56,7 @@ SELF_HOSTED: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
         ),
         "responses": (
             item_checks.common_items(_OLLAMA_RESPONSES, "unknown input item type"),
+            item_checks.arguments_of_calls(_OLLAMA_RESPONSES, "failed to parse function call arguments"),
             Rule(
                 "part_type",
                 "a file, a refusal, or an image whose URL is not a `data:` URL",

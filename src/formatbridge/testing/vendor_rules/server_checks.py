@@ -15,7 +15,7 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.script import Failure
 from formatbridge.testing.vendor_rules.generate_content import google_failure
 from formatbridge.testing.vendor_rules.openai import openai_failure
-from formatbridge.testing.vendor_rules.rule import Facts, Rule, objects
+from formatbridge.testing.vendor_rules.rule import Facts, Rule, is_object, objects
 
 Words = Callable[[str, str], Failure]
 """A pointer and a message to the error of a server."""
@@ -93,19 +93,12 @@ def arguments_of_calls(source: str, message: str, *, objects_only: bool = True, 
     def check(body: JsonObject, _facts: Facts) -> Failure | None:
         for index, each in enumerate(body["messages"]):
             texts = [(call.get("function") or {}).get("arguments") for call in each.get("tool_calls") or ()]
-            if any(text == "" or (objects_only and isinstance(text, str) and not _is_object(text)) for text in texts):
+            if any(text == "" or (objects_only and isinstance(text, str) and not is_object(text)) for text in texts):
                 return words(f"messages.{index}.tool_calls", message)
         return None
 
     about = "a call whose arguments are no JSON object" if objects_only else "a call whose arguments are empty text"
     return Rule("arguments", about, source, check)
-
-
-def _is_object(text: str) -> bool:
-    try:
-        return isinstance(json.loads(text), dict)
-    except ValueError:
-        return False
 
 
 def common_roles(source: str, words: Words = _openai, *, has_function_role: bool = False) -> Rule:
