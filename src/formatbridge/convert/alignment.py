@@ -209,11 +209,12 @@ def _may_be_written(items: list[Any], lists: ListVersions) -> bool:
     No encoder joins texts of several tools, so that a short text in a longer one of another tool proves nothing.
     """
     words = lists.origins.identity.words
-    as_searched = set[str] if lists.pointer[1:] in lists.origins.identity.tool_lists else "\n".join
+    # A text is searched among the texts of tools, and in the joined texts of other items.
+    searchable = set[str] if lists.pointer[1:] in lists.origins.identity.tool_lists else "\n".join
     encoded = [*values_in(lists.common, words)]
     numbers = {value for value in encoded if not isinstance(value, str)}
-    text = as_searched(value for value in encoded if isinstance(value, str))
-    created = as_searched(lists.origins.texts(lists.common, is_known=False))
+    text = searchable(value for value in encoded if isinstance(value, str))
+    created = searchable(lists.origins.texts(lists.common, is_known=False))
     for item in items:
         values = [*values_in(item, words)]
         if values and all(value in text if isinstance(value, str) else value in numbers for value in values):

@@ -13,6 +13,7 @@ _SDK = "github.com/googleapis/python-genai google/genai/models.py"
 _CATEGORIES = frozenset(
     f"HARM_CATEGORY_{name}" for name in ("CIVIC_INTEGRITY", "DANGEROUS_CONTENT", "HARASSMENT", "HATE_SPEECH", "SEXUALLY_EXPLICIT")
 )
+"""The categories of safety settings that the Gemini API accepts."""
 _SHARED_TOOLS = frozenset({"code", "computerUse", "googleMaps", "web_fetch", "web_search"})
 """Tools that both servers run: families, and fields of tools without a family."""
 

@@ -94,9 +94,9 @@ def encode_settings(request: ir.Request, body: JsonObject, losses: Ledger) -> No
     limit, tier = settings.get("max_tokens"), settings.get("tier")
     # A limit of 0 is the request of Anthropic Messages to fill the cache (its SDK, ``max_tokens``), which is ``prewarm`` here.
     if limit:
-        # A dialect with another minimum has raised the limit before.
-        is_format = losses.dialect is None or losses.dialect.smallest_max_tokens is None
-        body["max_output_tokens"] = _raise_limit(request, losses) if is_format and limit < _MIN_OUTPUT_TOKENS else limit
+        # For a server with another minimum, the limit has been raised before.
+        has_minimum = losses.dialect is None or losses.dialect.smallest_max_tokens is None
+        body["max_output_tokens"] = _raise_limit(request, losses) if has_minimum and limit < _MIN_OUTPUT_TOKENS else limit
     if tier is not None:
         body |= _encode_tier(request, tier, losses)
     if limit == 0 or settings.get("prompt_cache_options"):
@@ -113,7 +113,7 @@ def encode_settings(request: ir.Request, body: JsonObject, losses: Ledger) -> No
 
 
 def _encode_logprobs(request: ir.Request, losses: Ledger) -> JsonObject:
-    # There is no flag: "Include logprobs with assistant messages" is a value of ``include`` (official SDK). Only some servers have one.
+    """Encode the request for log probabilities: a value of ``include`` (official SDK), or a flag for servers that have one."""
     rules = losses.dialect
     if rules is not None and rules.has_logprobs_flag:
         flag: JsonObject = {"logprobs": True}
