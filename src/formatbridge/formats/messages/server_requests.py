@@ -8,6 +8,7 @@ from formatbridge import ir
 from formatbridge.dialect import DialectRules
 from formatbridge.formats.format import ServerRequests
 from formatbridge.formats.messages.reasoning import EFFORTS
+from formatbridge.formats.shared.settings import without_members
 from formatbridge.jsontext.pointers import shift_index
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -30,19 +31,16 @@ def _with_type_of_thinking(body: JsonObject, encoded: JsonObject) -> JsonObject:
     elif thinking is None and "thinking" in encoded:
         body = body | {"thinking": encoded["thinking"]}
     if config.get("effort") in EFFORTS and body.get("thinking") != {"type": "disabled"}:
-        others = {key: value for key, value in config.items() if key != "effort"}
-        body = {key: value for key, value in body.items() if key != "output_config"} | ({"output_config": others} if others else {})
+        return without_members(body, "output_config", ("effort",))
     return body
 
 
 def _without_task_budget(body: JsonObject, losses: Ledger) -> JsonObject:
     """Return a request without the budget of a task, which the encoder writes for no server."""
-    config = body.get("output_config") or {}
-    if config.get("task_budget") is None:
+    if (body.get("output_config") or {}).get("task_budget") is None:
         return body
     losses.dropped_at("/output_config/task_budget", "ignored_by_server")
-    others = {key: value for key, value in config.items() if key != "task_budget"}
-    return {key: value for key, value in body.items() if key != "output_config"} | ({"output_config": others} if others else {})
+    return without_members(body, "output_config", ("task_budget",))
 
 
 def _with_missing_thinking(body: JsonObject, rules: DialectRules, losses: Ledger) -> JsonObject:

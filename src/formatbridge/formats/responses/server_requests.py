@@ -13,7 +13,7 @@ from formatbridge.formats.responses.citations import shift_annotations
 from formatbridge.formats.responses.field_paths import FIELD_PATHS
 from formatbridge.formats.responses.reasoning import PARAGRAPH
 from formatbridge.formats.shared.parts import is_same_list
-from formatbridge.formats.shared.settings import EFFORTS, drop_setting_with_code
+from formatbridge.formats.shared.settings import EFFORTS, drop_setting_with_code, without_members
 from formatbridge.jsontext.pointers import escape, shift_index
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.field_paths import LossRule
@@ -91,12 +91,10 @@ def _tool_for_server(tool: JsonObject, pointer: str, rules: DialectRules, losses
 
 def _without_unknown_effort(body: JsonObject, losses: Ledger) -> JsonObject:
     """Return a request without an effort of no server, for a server with a list of efforts. The encoder has replaced the others."""
-    config = body.get("reasoning") or {}
-    if config.get("effort") in (None, *EFFORTS):
+    if (body.get("reasoning") or {}).get("effort") in (None, *EFFORTS):
         return body
     losses.dropped_at("/reasoning/effort", "unsupported_by_server")
-    config = {key: value for key, value in config.items() if key != "effort"}
-    return {key: value for key, value in body.items() if key != "reasoning"} | ({"reasoning": config} if config else {})
+    return without_members(body, "reasoning", ("effort",))
 
 
 def _without_ignored_summary(body: JsonObject, losses: Ledger) -> JsonObject:
@@ -108,8 +106,7 @@ def _without_ignored_summary(body: JsonObject, losses: Ledger) -> JsonObject:
     for key in unread:
         if config[key] is not None:
             losses.dropped_at(f"/reasoning/{key}", "ignored_by_server", severity="info")
-    config = {key: value for key, value in config.items() if key not in unread}
-    return {key: value for key, value in body.items() if key != "reasoning"} | ({"reasoning": config} if config else {})
+    return without_members(body, "reasoning", _SUMMARIES)
 
 
 _SUMMARIES = ("summary", "generate_summary")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Container, Mapping, Set
 from dataclasses import replace
 from typing import Any
 
@@ -177,6 +177,12 @@ def without_settings(request: ir.Request, names: Set[str], code: str, losses: Le
         drop_setting_with_code(request, name, code, losses)
     kept = {name: value for name, value in request.settings.items() if name not in names}
     return request if kept == request.settings else replace(request, settings=kept)  # type: ignore[arg-type]  # the same keys
+
+
+def without_members(body: JsonObject, field: str, members: Container[str]) -> JsonObject:
+    """Return a body without some members of an object with settings, and without the object if it has no others."""
+    others = {key: value for key, value in body[field].items() if key not in members}
+    return {key: value for key, value in body.items() if key != field} | ({field: others} if others else {})
 
 
 def with_read_fields(request: ir.Request, rules: DialectRules) -> ir.Request:
