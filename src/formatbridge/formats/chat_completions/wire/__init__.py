@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from formatbridge.formats.chat_completions.wire.error import *
     from formatbridge.formats.chat_completions.wire.message import *
     from formatbridge.formats.chat_completions.wire.models import *
-    from formatbridge.formats.chat_completions.wire.reasoning import *
     from formatbridge.formats.chat_completions.wire.request import *
     from formatbridge.formats.chat_completions.wire.response import *
     from formatbridge.formats.chat_completions.wire.stream import *
@@ -20,19 +19,16 @@ else:
         __name__,
         {
             ".content": """
-                Annotation Audio AudioPart CacheControl Content DocumentUrlPart FileAnnotation FilePart FileSource FileUrl FileUrlPart
-                ImagePart ImageUrl InputAudio Part PromptCacheBreakpoint RefusalPart TextPart ThinkingPart UrlCitation
-                UrlCitationAnnotation VideoPart VideoUrl
+                Annotation Audio AudioPart CacheControl Content DocumentUrlPart ExtraContent FileAnnotation FilePart FileSource
+                FileUrl FileUrlPart ImagePart ImageUrl InputAudio Part PromptCacheBreakpoint ReasoningDetail ReasoningEncrypted
+                ReasoningEntry ReasoningSummary ReasoningText RedactedThinking RefusalPart SignedThinking TextPart ThinkingBlock
+                ThinkingPart Thought UrlCitation UrlCitationAnnotation VideoPart VideoUrl
             """,
             ".error": "Error ErrorDetail Misalignment Steer",
             ".message": """
                 Answer AssistantMessage DeveloperMessage FunctionMessage Message SystemMessage ToolMessage UserMessage Utterance
             """,
             ".models": "Model ModelList",
-            ".reasoning": """
-                ExtraContent ReasoningDetail ReasoningEncrypted ReasoningEntry ReasoningSummary ReasoningText RedactedThinking
-                SignedThinking ThinkingBlock Thought
-            """,
             ".request": """
                 ApproximateLocation AudioOptions JsonObjectFormat JsonSchema JsonSchemaFormat ModerationOptions ModerationPolicy
                 ModerationRule Prediction PromptCacheOptions ReasoningOptions Request ResponseFormat StreamOptions TextFormat
@@ -45,8 +41,8 @@ else:
             ".stream": "Chunk ChunkChoice CustomCallDelta Delta FunctionCallDelta StreamEvent ToolCallDelta",
             ".tools": """
                 AllowedTools AllowedToolsChoice Custom CustomCall CustomChoice CustomTool CustomToolCall Function FunctionCall
-                FunctionChoice FunctionTool FunctionToolCall Grammar GrammarInput SearchLocation SearchParameters SearchTool TextInput Tool
-                ToolCall ToolChoice ToolName
+                FunctionChoice FunctionTool FunctionToolCall Grammar GrammarInput SearchLocation SearchParameters SearchTool
+                TextInput Tool ToolCall ToolChoice ToolName
             """,
             "formatbridge.validation.wire_base": "Unknown",
         },

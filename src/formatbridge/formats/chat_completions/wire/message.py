@@ -4,8 +4,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from formatbridge.formats.chat_completions.wire.content import Annotation, Audio, CacheControl, Content, ImagePart
-from formatbridge.formats.chat_completions.wire.reasoning import ExtraContent, ReasoningDetail, ThinkingBlock
+from formatbridge.formats.chat_completions.wire.content import (
+    Annotation,
+    Audio,
+    CacheControl,
+    Content,
+    ExtraContent,
+    ImagePart,
+    ReasoningDetail,
+    ThinkingBlock,
+)
 from formatbridge.formats.chat_completions.wire.tools import FunctionCall, ToolCall
 from formatbridge.validation.wire_base import Open, Unknown, Wire
 

@@ -4,9 +4,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Tag
 
+from formatbridge.formats.chat_completions.wire.content import ExtraContent
 from formatbridge.formats.chat_completions.wire.error import Error, ErrorDetail
 from formatbridge.formats.chat_completions.wire.message import Utterance
-from formatbridge.formats.chat_completions.wire.reasoning import ExtraContent
 from formatbridge.formats.chat_completions.wire.response import Envelope, Outcome
 from formatbridge.validation.wire_base import Int, Unknown, Wire
 

@@ -5,8 +5,7 @@ Source, unless a model names another: official SDK types, 2026-11.
 
 from typing import Annotated, Any, Literal
 
-from formatbridge.formats.chat_completions.wire.content import CacheControl
-from formatbridge.formats.chat_completions.wire.reasoning import ExtraContent
+from formatbridge.formats.chat_completions.wire.content import CacheControl, ExtraContent
 from formatbridge.validation.wire_base import Int, Open, Unknown, Wire
 
 _BY_TYPE = Open("type", having={"function": "function"})

@@ -2,8 +2,7 @@
 
 from formatbridge.formats.generate_content.wire._proto import Proto, Repeated
 from formatbridge.formats.generate_content.wire.content import Content
-from formatbridge.formats.generate_content.wire.generation import GenerationConfig
-from formatbridge.formats.generate_content.wire.request import Request
+from formatbridge.formats.generate_content.wire.request import GenerationConfig, Request
 from formatbridge.formats.generate_content.wire.response import ModalityTokenCount
 from formatbridge.formats.generate_content.wire.tools import Tool
 from formatbridge.validation.wire_base import AT_ONCE, Count

@@ -5,14 +5,10 @@ from typing import TYPE_CHECKING
 from formatbridge.validation.wire_base import lazy_names
 
 if TYPE_CHECKING:
-    from formatbridge.formats.messages.wire.cache import *
-    from formatbridge.formats.messages.wire.citations import *
     from formatbridge.formats.messages.wire.content import *
     from formatbridge.formats.messages.wire.context_management import *
     from formatbridge.formats.messages.wire.counts import *
     from formatbridge.formats.messages.wire.error import *
-    from formatbridge.formats.messages.wire.hosted_content import *
-    from formatbridge.formats.messages.wire.hosted_tools import *
     from formatbridge.formats.messages.wire.messages import *
     from formatbridge.formats.messages.wire.models import *
     from formatbridge.formats.messages.wire.request import *
@@ -24,15 +20,12 @@ else:
     __getattr__, __dir__, __all__ = lazy_names(
         __name__,
         {
-            ".cache": "CacheControl CacheMiss Diagnostics DiagnosticsOptions",
-            ".citations": """
-                CharLocation Citation CitationOptions ContentBlockLocation DocumentLocation PageLocation SearchResultLocation
-                WebSearchLocation
-            """,
             ".content": """
-                Base64Source BrowserStateBlock BrowserTab Caller CodeCaller ContentSource DirectCaller DocumentBlock Download
-                FileSource ImageBlock ImageTransformations RedactedThinkingBlock ResultBlock SearchResultBlock TabOpened
-                TextBlock TextSource ThinkingBlock ToolReferenceBlock ToolResultBlock ToolUseBlock UrlSource
+                Base64Source BrowserStateBlock BrowserTab CacheControl CacheMiss Caller CharLocation Citation CitationOptions
+                CodeCaller ContentBlockLocation ContentSource Diagnostics DiagnosticsOptions DirectCaller DocumentBlock
+                DocumentLocation Download FileSource ImageBlock ImageTransformations PageLocation RedactedThinkingBlock
+                ResultBlock SearchResultBlock SearchResultLocation TabOpened TextBlock TextSource ThinkingBlock
+                ToolReferenceBlock ToolResultBlock ToolUseBlock UrlSource WebSearchLocation
             """,
             ".context_management": """
                 Amount ClearThinking ClearToolUses ClearedThinking ClearedToolUses Compact ContextManagement
@@ -40,21 +33,13 @@ else:
             """,
             ".counts": "CountRequest CountResponse CountedContext",
             ".error": "Error ErrorDetails ErrorObject",
-            ".hosted_content": """
-                Advice AdvisorResultBlock CodeExecutionResultBlock CodeOutput CodeResult ContainerUploadBlock
-                EncryptedCodeResult FileCreation FileReplacement FileView HostedError HostedResultBlock McpToolListingBlock
-                McpToolResultBlock McpToolUseBlock RedactedAdvice ServerToolUseBlock TextEditorResultBlock ToolSearchResult
-                ToolSearchResultBlock WebFetchResult WebFetchResultBlock WebSearchResult WebSearchResultBlock
-            """,
-            ".hosted_tools": """
-                AdvisorTool BashTool BrowserActions BrowserToolset CodeExecutionTool ComputerActions ComputerTool
-                ComputerToolset McpTool McpToolset MemoryTool NamedTool TextEditorTool ToolReference ToolSearchTool ToolSwitch
-                UrlRule UrlSources UserLocation WebFetchTool WebSearchTool
-            """,
             ".messages": """
-                AssistantMessage Block CompactionBlock FallbackBlock FallbackModel McpToolReference McpToolsetReference Message
-                RefusalTrigger SystemBlock SystemMessage SystemOutputConfig ToolAdditionBlock ToolDefinition ToolRemovalBlock
-                UserMessage
+                Advice AdvisorResultBlock AssistantMessage Block CodeExecutionResultBlock CodeOutput CodeResult CompactionBlock
+                ContainerUploadBlock EncryptedCodeResult FallbackBlock FallbackModel FileCreation FileReplacement FileView
+                HostedError HostedResultBlock McpToolListingBlock McpToolReference McpToolResultBlock McpToolUseBlock
+                McpToolsetReference Message RedactedAdvice RefusalTrigger ServerToolUseBlock SystemBlock SystemMessage
+                SystemOutputConfig TextEditorResultBlock ToolAdditionBlock ToolDefinition ToolRemovalBlock ToolSearchResult
+                ToolSearchResultBlock UserMessage WebFetchResult WebFetchResultBlock WebSearchResult WebSearchResultBlock
             """,
             ".models": """
                 Capabilities Capability CompactionCapability ContextManagementCapability EffortCapability Model ModelList
@@ -74,7 +59,12 @@ else:
                 InputJsonDelta MessageDelta MessageStart MessageStop Ping SignatureDelta StopDelta StreamEvent TextDelta
                 ThinkingDelta
             """,
-            ".tools": "AnyChoice AutoChoice FunctionTool NamedChoice NoChoice Tool ToolChoice",
+            ".tools": """
+                AdvisorTool AnyChoice AutoChoice BashTool BrowserActions BrowserToolset CodeExecutionTool ComputerActions
+                ComputerTool ComputerToolset FunctionTool McpTool McpToolset MemoryTool NamedChoice NamedTool NoChoice
+                TextEditorTool Tool ToolChoice ToolReference ToolSearchTool ToolSwitch UrlRule UrlSources UserLocation
+                WebFetchTool WebSearchTool
+            """,
             "formatbridge.validation.wire_base": "Unknown",
         },
     )

@@ -1,15 +1,133 @@
-"""Content blocks of callers and models: text, media, reasoning, tool calls and tool results.
+"""Content blocks of callers and models: text, media, reasoning, tool calls and tool results; their cache marks and citations.
 
-Blocks of server tools are in ``hosted_content.py``; the union of all blocks is in ``messages.py``.
-
-Source, unless a model names another: official SDK types, 2026-11.
+The blocks of server tools, and the union of all blocks, are in ``messages.py``. Citations have the same form in responses and in later
+requests. Source, unless a model names another: official SDK types, 2026-11.
 """
 
 from typing import Annotated, Any, Literal
 
-from formatbridge.formats.messages.wire.cache import CacheControl
-from formatbridge.formats.messages.wire.citations import Citation, CitationOptions
 from formatbridge.validation.wire_base import Count, Open, Unknown, Wire
+
+
+class CacheControl(Wire):
+    """A mark that the server may cache the prompt up to and including its object.
+
+    Source: specification, ``cache_control``; official SDK types, 2026-11.
+    """
+
+    type: str
+    """Currently always ``ephemeral``."""
+    ttl: str | None = None
+    """``5m`` or ``1h``; None: ``5m``."""
+
+
+class DiagnosticsOptions(Wire):
+    """A request for the reason of a cache miss, compared with an earlier response."""
+
+    previous_message_id: str | None = None
+    """Id of the response to compare with; null for the first request."""
+
+
+class CacheMiss(Wire):
+    """The reason for a cache miss.
+
+    Source: official SDK types, 2026-11; one type per reason there.
+    """
+
+    cache_missed_input_tokens: Count | None = None
+    """Estimated number of tokens; the last two reasons do not have it."""
+    type: Literal[
+        "model_changed", "system_changed", "tools_changed", "messages_changed", "previous_message_not_found", "unavailable"
+    ]
+
+
+class Diagnostics(Wire):
+    """The cache diagnostics of this request."""
+
+    cache_miss_reason: Annotated[CacheMiss | Unknown, Open("type")] | None = None
+    """None: no cache miss, or the comparison is not finished."""
+
+
+class CitationOptions(Wire):
+    """The citation setting of one source."""
+
+    enabled: bool | None = None
+
+
+class DocumentLocation(Wire):
+    """The fields that the three kinds of document locations have in common."""
+
+    cited_text: str | None = None
+    document_index: Count | None = None
+    """Index among the documents of the whole request, from 0."""
+    document_title: str | None = None
+    file_id: str | None = None
+    """In responses only."""
+
+
+class CharLocation(DocumentLocation):
+    """A range of characters in a plain-text document."""
+
+    start_char_index: Count | None = None
+    """From 0."""
+    end_char_index: Count | None = None
+    """Exclusive."""
+    type: Literal["char_location"]
+
+
+class PageLocation(DocumentLocation):
+    """A range of pages in a PDF document."""
+
+    start_page_number: Count | None = None
+    """From 1."""
+    end_page_number: Count | None = None
+    """Exclusive."""
+    type: Literal["page_location"]
+
+
+class ContentBlockLocation(DocumentLocation):
+    """A range of blocks in a document with block content."""
+
+    start_block_index: Count | None = None
+    """From 0."""
+    end_block_index: Count | None = None
+    """Exclusive."""
+    type: Literal["content_block_location"]
+
+
+class WebSearchLocation(Wire):
+    """A web page from the hosted web search.
+
+    Source: official SDK types, 2026-11. Seen: recorded traffic.
+    """
+
+    cited_text: str | None = None
+    encrypted_index: str | None = None
+    """Opaque; to be sent back unchanged in later requests."""
+    title: str | None = None
+    type: Literal["web_search_result_location"]
+    url: str
+
+
+class SearchResultLocation(Wire):
+    """A range of blocks in a search result that the caller provided."""
+
+    cited_text: str | None = None
+    end_block_index: Count | None = None
+    """Exclusive."""
+    search_result_index: Count | None = None
+    """Index among the search results of the whole request, from 0."""
+    source: str
+    start_block_index: Count | None = None
+    """From 0."""
+    title: str | None = None
+    type: Literal["search_result_location"]
+
+
+Citation = Annotated[
+    CharLocation | PageLocation | ContentBlockLocation | WebSearchLocation | SearchResultLocation | Unknown, Open("type")
+]
+"""The location of the source of a text."""
 
 
 class Base64Source(Wire):

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from formatbridge.formats.messages.wire.cache import CacheControl
+from formatbridge.formats.messages.wire.content import CacheControl
 from formatbridge.formats.messages.wire.context_management import ContextManagementOptions
 from formatbridge.formats.messages.wire.messages import Message, SystemBlock
 from formatbridge.formats.messages.wire.request import (

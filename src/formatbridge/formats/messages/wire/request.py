@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from formatbridge.formats.messages.wire.cache import CacheControl, DiagnosticsOptions
+from formatbridge.formats.messages.wire.content import CacheControl, DiagnosticsOptions
 from formatbridge.formats.messages.wire.context_management import ContextManagementOptions
 from formatbridge.formats.messages.wire.messages import Message, SystemBlock
 from formatbridge.formats.messages.wire.response import Container

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from formatbridge.formats.messages.wire.cache import Diagnostics
+from formatbridge.formats.messages.wire.content import Diagnostics
 from formatbridge.formats.messages.wire.context_management import ContextManagement
 from formatbridge.formats.messages.wire.messages import Block, RefusalTrigger
 from formatbridge.validation.wire_base import AT_ONCE, Count, Open, Unknown, Wire

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from formatbridge.formats.messages.wire.citations import Citation
+from formatbridge.formats.messages.wire.content import Citation
 from formatbridge.formats.messages.wire.context_management import ContextManagement
 from formatbridge.formats.messages.wire.error import ErrorObject
 from formatbridge.formats.messages.wire.messages import Block

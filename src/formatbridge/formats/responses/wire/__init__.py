@@ -5,14 +5,9 @@ from typing import TYPE_CHECKING
 from formatbridge.validation.wire_base import lazy_names
 
 if TYPE_CHECKING:
-    from formatbridge.formats.responses.wire.citations import *
-    from formatbridge.formats.responses.wire.computer_items import *
-    from formatbridge.formats.responses.wire.containers import *
     from formatbridge.formats.responses.wire.content import *
     from formatbridge.formats.responses.wire.counts import *
     from formatbridge.formats.responses.wire.error import *
-    from formatbridge.formats.responses.wire.hosted_items import *
-    from formatbridge.formats.responses.wire.hosted_tools import *
     from formatbridge.formats.responses.wire.items import *
     from formatbridge.formats.responses.wire.local_items import *
     from formatbridge.formats.responses.wire.models import *
@@ -21,59 +16,45 @@ if TYPE_CHECKING:
     from formatbridge.formats.responses.wire.settings import *
     from formatbridge.formats.responses.wire.stream import *
     from formatbridge.formats.responses.wire.tools import *
-    from formatbridge.formats.responses.wire.usage import *
     from formatbridge.validation.wire_base import Unknown as Unknown
 else:
     __getattr__, __dir__, __all__ = lazy_names(
         __name__,
         {
-            ".citations": "Annotation ContainerFileCitation FileCitation FilePath Logprob TopLogprob UrlCitation",
-            ".computer_items": """
-                ClickAction ComputerAction ComputerCall ComputerCallOutput ComputerOutput ComputerScreenshot DoubleClickAction
-                DragAction KeypressAction MoveAction Point SafetyCheck ScreenshotAction ScrollAction TypeAction WaitAction
-            """,
-            ".containers": """
-                AutoContainer CodeContainer ContainerReference DomainSecret Environment InlineSkill LocalEnvironment LocalSkill
-                NetworkAllowlist NetworkDisabled NetworkPolicy ShellContainer Skill SkillArchive SkillReference
-            """,
             ".content": """
-                Audio AudioPart CacheBreakpoint FilePart ImagePart InputPart OutputTextPart Part ReasoningPart ReasoningText
-                RefusalPart SummaryPart SummaryText TextPart
+                Annotation Audio AudioPart CacheBreakpoint ContainerFileCitation FileCitation FilePart FilePath ImagePart
+                InputPart Logprob OutputTextPart Part ReasoningPart ReasoningText RefusalPart SummaryPart SummaryText TextPart
+                TopLogprob UrlCitation
             """,
             ".counts": "CountRequest CountResponse",
             ".error": "Error ErrorDetail Misalignment Steer",
-            ".hosted_items": """
-                CodeImage CodeInterpreterCall CodeLogs CodeOutput FileSearchCall FileSearchResult FindAction ImageError
-                ImageGenerationCall McpApprovalRequest McpApprovalResponse McpCall McpError McpExecutionError McpHttpError
-                McpListTools McpProtocolError McpToolInfo ModerationDetails OpenPageAction SearchAction SearchSource SearchStep
-                SvgUsage UrlSource WebSearchCall
-            """,
-            ".hosted_tools": """
-                ApplyPatchTool CodeInterpreterTool ComparisonFilter CompoundFilter ComputerPreviewTool ComputerTool FileFilter
-                FileSearchTool HybridSearch ImageGenerationTool ImageMask LocalShellTool McpApprovalFilter McpTool McpToolFilter
-                ProgrammaticTool RankingOptions SearchFilters ShellTool SvgAuthor UserLocation WebSearchPreviewTool
-                WebSearchTool
-            """,
             ".items": """
-                AdditionalTools Compaction CompactionTrigger ConfigurationUpdate CustomToolCall CustomToolCallOutput
-                FunctionCall FunctionCallOutput Item ItemReference Message OutputItem Program ProgramOutput ReasoningItem
-                ToolSearchCall ToolSearchOutput
+                AdditionalTools CodeImage CodeInterpreterCall CodeLogs CodeOutput Compaction CompactionTrigger
+                ConfigurationUpdate CustomToolCall CustomToolCallOutput FileSearchCall FileSearchResult FindAction FunctionCall
+                FunctionCallOutput ImageError ImageGenerationCall Item ItemReference McpApprovalRequest McpApprovalResponse
+                McpCall McpError McpExecutionError McpHttpError McpListTools McpProtocolError McpToolInfo Message
+                ModerationDetails OpenPageAction OutputItem Program ProgramOutput ReasoningItem SearchAction SearchSource
+                SearchStep SvgUsage ToolSearchCall ToolSearchOutput UrlSource WebSearchCall
             """,
             ".local_items": """
-                ApplyPatchCall ApplyPatchCallOutput Caller CreateFile DeleteFile DirectCaller ExecAction ExitOutcome
-                LocalShellAction LocalShellCall LocalShellCallOutput PatchOperation ProgramCaller ShellAction ShellCall
-                ShellCallOutput ShellOutcome ShellOutput TimeoutOutcome UpdateFile
+                ApplyPatchCall ApplyPatchCallOutput Caller ClickAction ComputerAction ComputerCall ComputerCallOutput
+                ComputerOutput ComputerScreenshot CreateFile DeleteFile DirectCaller DoubleClickAction DragAction ExecAction
+                ExitOutcome KeypressAction LocalShellAction LocalShellCall LocalShellCallOutput MoveAction PatchOperation Point
+                ProgramCaller SafetyCheck ScreenshotAction ScrollAction ShellAction ShellCall ShellCallOutput ShellOutcome
+                ShellOutput TimeoutOutcome TypeAction UpdateFile WaitAction
             """,
             ".models": "Model ModelList",
             ".request": "Request",
             ".response": """
-                Billing CacheDiagnostics CacheMiss CacheVerdict IncompleteDetails InputTransformation ModerationError
-                ModerationOutcome ModerationReport ModerationResult Response Snapshot
+                Billing CacheDiagnostics CacheMiss CacheVerdict CacheWriteDetails CachedImageTokenDetails ContextDetails
+                ImageTokenDetails ImageUsage IncompleteDetails InputTokenDetails InputTransformation ModerationError
+                ModerationOutcome ModerationReport ModerationResult OutputTokenDetails Response Snapshot ToolUsage Usage
+                WebSearchUsage
             """,
             ".settings": """
-                AccessPrograms BackgroundOptions CacheControl CacheOptions ContextManagement Conversation ImageConfig JsonObjectFormat
-                JsonSchemaFormat Moderation ModerationMode ModerationPolicy OutputFormat Prompt Reasoning StreamOptions
-                TextConfig TextFormat
+                AccessPrograms BackgroundOptions CacheControl CacheOptions ContextManagement Conversation ImageConfig
+                JsonObjectFormat JsonSchemaFormat Moderation ModerationMode ModerationPolicy OutputFormat Prompt Reasoning
+                StreamOptions TextConfig TextFormat
             """,
             ".stream": """
                 AnnotationAdded ArgumentsDelta ArgumentsDone AudioDelta AudioDone CodeDelta CodeDone CommandDelta CommandEvent
@@ -83,12 +64,13 @@ else:
                 TextDelta TextDone
             """,
             ".tools": """
-                AllowedTools CustomChoice CustomFormat CustomTool FunctionChoice FunctionTool Grammar HostedChoice McpChoice
-                NamespaceMember NamespaceTool Tool ToolChoice ToolSearchTool
-            """,
-            ".usage": """
-                CacheWriteDetails CachedImageTokenDetails ContextDetails ImageTokenDetails ImageUsage InputTokenDetails
-                OutputTokenDetails ToolUsage Usage WebSearchUsage
+                AllowedTools ApplyPatchTool AutoContainer CodeContainer CodeInterpreterTool ComparisonFilter CompoundFilter
+                ComputerPreviewTool ComputerTool ContainerReference CustomChoice CustomFormat CustomTool DomainSecret
+                Environment FileFilter FileSearchTool FunctionChoice FunctionTool Grammar HostedChoice HybridSearch
+                ImageGenerationTool ImageMask InlineSkill LocalEnvironment LocalShellTool LocalSkill McpApprovalFilter McpChoice
+                McpTool McpToolFilter NamespaceMember NamespaceTool NetworkAllowlist NetworkDisabled NetworkPolicy
+                ProgrammaticTool RankingOptions SearchFilters ShellContainer ShellTool Skill SkillArchive SkillReference
+                SvgAuthor Tool ToolChoice ToolSearchTool UserLocation WebSearchPreviewTool WebSearchTool
             """,
             "formatbridge.validation.wire_base": "Unknown",
         },

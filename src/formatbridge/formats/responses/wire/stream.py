@@ -8,8 +8,7 @@ Source, unless a model names another: official SDK types, 2026-11.
 
 from typing import Annotated, Any, Literal
 
-from formatbridge.formats.responses.wire.citations import Annotation, Logprob
-from formatbridge.formats.responses.wire.content import OutputTextPart, ReasoningText, RefusalPart, SummaryPart
+from formatbridge.formats.responses.wire.content import Annotation, Logprob, OutputTextPart, ReasoningText, RefusalPart, SummaryPart
 from formatbridge.formats.responses.wire.error import ErrorDetail
 from formatbridge.formats.responses.wire.items import OutputItem
 from formatbridge.formats.responses.wire.local_items import ShellOutput
