@@ -4,19 +4,16 @@ Sources: the relay's specification, "POST /v1/chat/completions"; the official SD
 servers. Reasoning and images in responses are in no official type, but they are decoded and encoded.
 
 Only this package has ``stream_reasoning``, because only in this format reasoning comes in three fields that repeat one another.
-Only this package has no ``counts``, because the vendor's server counts tokens in the format of Responses only.
 ``reasoning_control`` is here alone, because its servers have different fields for the settings of reasoning.
-This package and ``generate_content`` have ``signatures``, because Google signs texts, calls and images, and not only reasoning.
 """
 
 from __future__ import annotations
 
 import re
 
-from formatbridge.formats.chat_completions.batch import BATCH
 from formatbridge.formats.chat_completions.errors import decode_error, encode_error
 from formatbridge.formats.chat_completions.field_paths import FIELD_PATHS
-from formatbridge.formats.chat_completions.models import decode_models, encode_models
+from formatbridge.formats.chat_completions.other_endpoints import BATCH, decode_models, encode_models
 from formatbridge.formats.chat_completions.recognition import DETECTION, event_text, recognizes_error, recognizes_event
 from formatbridge.formats.chat_completions.request import decode_request, encode_request
 from formatbridge.formats.chat_completions.response import FINISH, decode_response, encode_response, failure_of, mark_unfinished

@@ -13,12 +13,14 @@ from collections.abc import Sequence
 from formatbridge import ir
 from formatbridge.formats.chat_completions.content import decode_content, encode_content, encode_part, media_of_url
 from formatbridge.formats.chat_completions.holds import drop_unheld
-from formatbridge.formats.chat_completions.reasoning import REASONING_FIELDS, decode_reasoning, encode_reasoning
-from formatbridge.formats.chat_completions.signatures import (
+from formatbridge.formats.chat_completions.reasoning import (
+    REASONING_FIELDS,
     SIGNATURE_FIELDS,
     decode_extra_content,
     decode_message_signature,
+    decode_reasoning,
     encode_message_signature,
+    encode_reasoning,
     has_message_signature,
     separate_bound_token,
 )

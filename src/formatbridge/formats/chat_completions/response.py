@@ -14,8 +14,7 @@ from formatbridge.formats.chat_completions.content import AudioJoiner, is_audio,
 from formatbridge.formats.chat_completions.conversation import MESSAGE, decode_images, decode_parts, note_order
 from formatbridge.formats.chat_completions.errors import decode_error, find_error
 from formatbridge.formats.chat_completions.holds import drop_unheld_in_answer
-from formatbridge.formats.chat_completions.reasoning import encode_answer_reasoning
-from formatbridge.formats.chat_completions.signatures import SIGNATURE_FIELDS, encode_answer_signature
+from formatbridge.formats.chat_completions.reasoning import SIGNATURE_FIELDS, encode_answer_reasoning, encode_answer_signature
 from formatbridge.formats.chat_completions.tool_calls import encode_answer_call
 from formatbridge.formats.chat_completions.usage import decode_usage, encode_usage
 from formatbridge.formats.format import Context

@@ -14,9 +14,16 @@ from formatbridge.formats.chat_completions.citations import decode_citations
 from formatbridge.formats.chat_completions.content import decode_part
 from formatbridge.formats.chat_completions.conversation import decode_images
 from formatbridge.formats.chat_completions.errors import decode_error, find_error
-from formatbridge.formats.chat_completions.reasoning import LIST_FIELDS, REASONING_FIELDS, decode_reasoning, detail_index
+from formatbridge.formats.chat_completions.reasoning import (
+    LIST_FIELDS,
+    REASONING_FIELDS,
+    SIGNATURE_FIELDS,
+    decode_extra_content,
+    decode_message_signature,
+    decode_reasoning,
+    detail_index,
+)
 from formatbridge.formats.chat_completions.response import LOGPROBS, decode_finish
-from formatbridge.formats.chat_completions.signatures import SIGNATURE_FIELDS, decode_extra_content, decode_message_signature
 from formatbridge.formats.chat_completions.stream_reasoning import BlockDecoder, DecodedBlock, is_encrypted
 from formatbridge.formats.chat_completions.stream_state import CallState, Choice, StreamedCalls, arguments_of
 from formatbridge.formats.chat_completions.usage import decode_usage

@@ -15,9 +15,8 @@ from formatbridge import ir
 from formatbridge.formats.chat_completions.citations import TextSeparators, separates_texts
 from formatbridge.formats.chat_completions.content import AudioJoiner
 from formatbridge.formats.chat_completions.errors import encode_error
-from formatbridge.formats.chat_completions.reasoning import encode_answer_reasoning
+from formatbridge.formats.chat_completions.reasoning import encode_answer_reasoning, encode_answer_signature
 from formatbridge.formats.chat_completions.response import encode_answer, encode_finish, encode_head, encode_logprobs
-from formatbridge.formats.chat_completions.signatures import encode_answer_signature
 from formatbridge.formats.chat_completions.usage import encode_usage
 from formatbridge.formats.format import Context
 from formatbridge.formats.shared.choices import is_part_event

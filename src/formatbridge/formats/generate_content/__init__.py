@@ -3,10 +3,6 @@
 Sources: the relay's specification, "POST /v1beta/models/{model}:generateContent"; the official SDK's types of 2026-11; recorded traffic.
 The JSON is proto3 JSON (protobuf.dev/programming-guides/json). Keys are in camelCase or snake_case, enumeration values are names in any
 case or numbers, and bytes are base64.
-
-Only this package has ``stream_calls``, because only this format streams function calls as values at JSON paths, and ``encode_context``,
-because only here a result needs the name of its call. This package and ``chat_completions`` have ``signatures``, because Google signs
-texts, calls and images, and not only reasoning.
 """
 
 from __future__ import annotations
@@ -15,12 +11,10 @@ import re
 
 from formatbridge import ir
 from formatbridge.formats.format import Endpoint, FormatSpec, ItemIdentity, ModelListing, SdkFacts, TelemetryFacts, ToolRules
-from formatbridge.formats.generate_content.batch import BATCH
-from formatbridge.formats.generate_content.counts import COUNT
 from formatbridge.formats.generate_content.errors import decode_error, encode_error
 from formatbridge.formats.generate_content.field_paths import FIELD_PATHS
 from formatbridge.formats.generate_content.hosted_tools import HOSTED
-from formatbridge.formats.generate_content.models import MODEL_LIST_KEYS, decode_models, encode_models
+from formatbridge.formats.generate_content.other_endpoints import BATCH, COUNT, MODEL_LIST_KEYS, decode_models, encode_models
 from formatbridge.formats.generate_content.recognition import DETECTION, event_text, recognizes_error, recognizes_event
 from formatbridge.formats.generate_content.request import decode_request, encode_request
 from formatbridge.formats.generate_content.response import FINISH, decode_response, encode_response, failure_of, mark_unfinished

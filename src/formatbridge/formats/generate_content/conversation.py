@@ -12,10 +12,9 @@ from dataclasses import replace
 from itertools import takewhile
 
 from formatbridge import ir
-from formatbridge.formats.generate_content.content import decode_part, encode_part
-from formatbridge.formats.generate_content.encode_context import EncodeContext
+from formatbridge.formats.generate_content.content import EncodeContext, decode_part, encode_part
 from formatbridge.formats.generate_content.holds import drop_unheld
-from formatbridge.formats.generate_content.signatures import belongs_to_earlier_reasoning, encode_signature, signs_earlier_reasoning
+from formatbridge.formats.generate_content.reasoning import belongs_to_earlier_reasoning, encode_signature, signs_earlier_reasoning
 from formatbridge.formats.generate_content.tool_calls import (
     ConversationCalls,
     decode_call,

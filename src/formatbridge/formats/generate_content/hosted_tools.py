@@ -10,8 +10,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats.generate_content.holds import drop_unheld, drop_unheld_in_answer
-from formatbridge.formats.generate_content.reasoning import enum_name
-from formatbridge.formats.generate_content.signatures import decode_signature, encode_signature
+from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature, enum_name
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.parts import encode_outcome_text
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra

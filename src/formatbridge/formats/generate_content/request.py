@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from formatbridge import ir
+from formatbridge.formats.generate_content.content import EncodeContext
 from formatbridge.formats.generate_content.conversation import (
     CONTENT,
     decode_message,
@@ -10,7 +11,6 @@ from formatbridge.formats.generate_content.conversation import (
     encode_instruction,
     encode_message,
 )
-from formatbridge.formats.generate_content.encode_context import EncodeContext
 from formatbridge.formats.generate_content.holds import drop_unheld
 from formatbridge.formats.generate_content.reasoning import decode_reasoning_config, encode_reasoning_config
 from formatbridge.formats.generate_content.schema import (

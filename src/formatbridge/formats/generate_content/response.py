@@ -12,13 +12,12 @@ from operator import attrgetter
 from formatbridge import ir
 from formatbridge.formats.format import Context
 from formatbridge.formats.generate_content.citations import decode_citations, encode_citations
+from formatbridge.formats.generate_content.content import EncodeContext
 from formatbridge.formats.generate_content.conversation import CONTENT, decode_parts, encode_parts
-from formatbridge.formats.generate_content.encode_context import EncodeContext
 from formatbridge.formats.generate_content.errors import decode_error
 from formatbridge.formats.generate_content.holds import drop_unheld_in_answer
 from formatbridge.formats.generate_content.hosted_tools import python_runs
-from formatbridge.formats.generate_content.reasoning import enum_name
-from formatbridge.formats.generate_content.signatures import belongs_to_earlier_reasoning, signs_earlier_reasoning
+from formatbridge.formats.generate_content.reasoning import belongs_to_earlier_reasoning, enum_name, signs_earlier_reasoning
 from formatbridge.formats.generate_content.tool_calls import ConversationCalls
 from formatbridge.formats.generate_content.usage import decode_usage, encode_usage
 from formatbridge.formats.shared.choices import assign_numbers

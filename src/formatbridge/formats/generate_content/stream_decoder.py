@@ -11,9 +11,9 @@ from formatbridge.formats.format import EndReason
 from formatbridge.formats.generate_content.content import decode_part
 from formatbridge.formats.generate_content.conversation import CONTENT
 from formatbridge.formats.generate_content.errors import decode_error
+from formatbridge.formats.generate_content.reasoning import belongs_to_earlier_reasoning, signs_earlier_reasoning
 from formatbridge.formats.generate_content.response import NO_REASON, decode_blocked, decode_finish, decode_logprobs
-from formatbridge.formats.generate_content.signatures import belongs_to_earlier_reasoning, signs_earlier_reasoning
-from formatbridge.formats.generate_content.stream_calls import PartialCalls
+from formatbridge.formats.generate_content.stream_fold import PartialCalls
 from formatbridge.formats.generate_content.stream_state import Choice
 from formatbridge.formats.generate_content.tool_calls import ConversationCalls, decode_call, decode_result
 from formatbridge.formats.generate_content.usage import decode_usage

@@ -17,17 +17,17 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats.format import Context
 from formatbridge.formats.generate_content.citations import encode_citations
+from formatbridge.formats.generate_content.content import EncodeContext
 from formatbridge.formats.generate_content.conversation import belongs_to_next, encode_parts
-from formatbridge.formats.generate_content.encode_context import EncodeContext
 from formatbridge.formats.generate_content.errors import encode_error
 from formatbridge.formats.generate_content.hosted_tools import python_runs
-from formatbridge.formats.generate_content.response import AverageLogprob, encode_finish, encode_head, encode_logprobs
-from formatbridge.formats.generate_content.signatures import (
+from formatbridge.formats.generate_content.reasoning import (
     accepts_token,
     ends_in_unsigned_reasoning,
     has_carried_token,
     signs_earlier_reasoning,
 )
+from formatbridge.formats.generate_content.response import AverageLogprob, encode_finish, encode_head, encode_logprobs
 from formatbridge.formats.generate_content.stream_fold import EMPTY_PART
 from formatbridge.formats.generate_content.usage import encode_usage
 from formatbridge.formats.shared.reasoning_tokens import bound_to, is_carried

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 
 from formatbridge import ir
 from formatbridge.formats.generate_content.citations import decode_citations
-from formatbridge.formats.generate_content.stream_calls import PartialCalls
-from formatbridge.formats.generate_content.stream_fold import URL_CONTEXT, Citations
+from formatbridge.formats.generate_content.stream_fold import URL_CONTEXT, Citations, PartialCalls
 from formatbridge.formats.generate_content.tool_calls import ConversationCalls
 from formatbridge.formats.shared.fold import Fold
 from formatbridge.formats.shared.unmodelled_fields import merge_extra

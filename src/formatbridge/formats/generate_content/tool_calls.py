@@ -11,10 +11,9 @@ from hashlib import sha256
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.formats.generate_content.content import decode_response_part, encode_part
-from formatbridge.formats.generate_content.encode_context import EncodeContext
+from formatbridge.formats.generate_content.content import EncodeContext, decode_response_part, encode_part
 from formatbridge.formats.generate_content.holds import drop_unheld
-from formatbridge.formats.generate_content.signatures import decode_signature, encode_signature
+from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature
 from formatbridge.formats.shared.parts import set_unknown_severity
 from formatbridge.formats.shared.reasoning_tokens import PLACEHOLDER
 from formatbridge.formats.shared.tool_arguments import encode_arguments_object, read_lossless_object, repeated_keys, wrap_text

@@ -10,13 +10,11 @@ from __future__ import annotations
 import re
 
 from formatbridge.formats.format import Endpoint, FormatSpec, ItemIdentity, ModelListing, SdkFacts, TelemetryFacts, ToolRules
-from formatbridge.formats.messages.batch import BATCH
 from formatbridge.formats.messages.beta_headers import with_betas
-from formatbridge.formats.messages.counts import COUNT
 from formatbridge.formats.messages.errors import decode_error, encode_error, encode_rejection
 from formatbridge.formats.messages.field_paths import FIELD_PATHS
 from formatbridge.formats.messages.hosted_tools import SERVER_NAMES
-from formatbridge.formats.messages.models import decode_models, encode_models
+from formatbridge.formats.messages.other_endpoints import BATCH, COUNT, decode_models, encode_models
 from formatbridge.formats.messages.reasoning import SMALLEST_BUDGET
 from formatbridge.formats.messages.recognition import DETECTION, event_text, recognizes_error, recognizes_event
 from formatbridge.formats.messages.request import decode_request, encode_request, repair_history

@@ -13,12 +13,10 @@ from __future__ import annotations
 import re
 
 from formatbridge.formats.format import Endpoint, FormatSpec, ItemIdentity, SdkFacts, StoredAnswers, TelemetryFacts, ToolRules
-from formatbridge.formats.responses.batch import BATCH
-from formatbridge.formats.responses.counts import COUNT
 from formatbridge.formats.responses.errors import decode_error, encode_error, encode_sdk_error
 from formatbridge.formats.responses.field_paths import FIELD_PATHS
 from formatbridge.formats.responses.hosted_tools import HOSTED
-from formatbridge.formats.responses.models import decode_models, encode_models
+from formatbridge.formats.responses.other_endpoints import BATCH, COUNT, decode_models, encode_models
 from formatbridge.formats.responses.recognition import DETECTION, event_text, recognizes_error, recognizes_event
 from formatbridge.formats.responses.request import decode_request, encode_request
 from formatbridge.formats.responses.response import FINISH, decode_response, encode_response, failure_of, mark_unfinished

@@ -1,4 +1,8 @@
-"""Token counts of Responses: ``POST /v1/responses/input_tokens``."""
+"""Model lists, token counts (``POST /v1/responses/input_tokens``) and batch lines of Responses.
+
+Chat Completions has the same model lists (official SDK, ``resources/models.py``), and the same layout of batch lines (OpenAI, "Batch
+API", guide).
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,22 @@ import re
 from formatbridge import ir
 from formatbridge.formats.format import CountSpec
 from formatbridge.formats.responses.holds import drop_unheld_in_answer
+from formatbridge.formats.shared.batch_lines import openai_layout
+from formatbridge.formats.shared.model_lists import decode_data_list, encode_data_list
 from formatbridge.formats.shared.unmodelled_fields import read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
+
+
+def decode_models(body: JsonObject) -> ir.ModelList:
+    """Decode a list of models."""
+    return decode_data_list(body, "responses")
+
+
+def encode_models(models: ir.ModelList, losses: Ledger) -> JsonObject:
+    """Encode a list of models."""
+    return encode_data_list(models, drop_unheld_in_answer, losses)
+
 
 _UNCOUNTED = frozenset({
     "access_programs", "background", "background_options", "context_management", "include", "max_output_tokens", "max_tool_calls",
@@ -45,3 +62,7 @@ COUNT = CountSpec(
     encode_response=encode_count,
 )
 """The endpoint that counts tokens."""
+
+
+BATCH = openai_layout("/v1/responses")
+"""The layout of the lines."""
