@@ -17,7 +17,7 @@ from formatbridge.convert.bodies import (
 from formatbridge.errors import ConfigurationError, FormatBridgeError, InvalidPayloadError, LossyConversionError
 from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.shared.batch_lines import BatchItem, BatchLayout, BatchLineKind
-from formatbridge.formats.shared.unique_names import truncate_with_hash, with_legal_letters
+from formatbridge.formats.shared.names import truncate_with_hash, with_legal_letters
 from formatbridge.formats.target import FormatOrName
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.pointers import escape

@@ -30,11 +30,10 @@ from formatbridge.convert.same_format import same_request_for_server
 from formatbridge.errors import ConfigurationError, InvalidPayloadError, LossyConversionError
 from formatbridge.formats.format import CallerTool, Context, FormatSpec, Kind
 from formatbridge.formats.model_facts import facts_of
-from formatbridge.formats.shared.foreign_tokens import without_foreign_tokens
 from formatbridge.formats.shared.held_fields import drop_field
-from formatbridge.formats.shared.token_authentication import check_response_tokens
+from formatbridge.formats.shared.reasoning_tokens import check_response_tokens, without_foreign_tokens
 from formatbridge.formats.shared.tool_call_ids import with_unique_call_ids
-from formatbridge.formats.shared.tool_restoration import changes_tools, restore_tool_names
+from formatbridge.formats.shared.tools import changes_tools, restore_tool_names
 from formatbridge.formats.target import FormatOrName, Target, ToChatCompletions, ToGenerateContent, ToMessages, ToResponses
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.codec import Replacement

@@ -17,7 +17,7 @@ from formatbridge.convert.same_format import same_request_for_server
 from formatbridge.errors import ConfigurationError
 from formatbridge.formats.format import CallerTool, CountSpec, FormatSpec
 from formatbridge.formats.model_facts import ModelFacts, facts_of
-from formatbridge.formats.shared.foreign_tokens import Removed, without_foreign_tokens
+from formatbridge.formats.shared.reasoning_tokens import Removed, without_foreign_tokens
 from formatbridge.formats.target import FormatOrName, Target, ToGenerateContent, ToMessages, ToResponses
 from formatbridge.jsontext.pointers import escape
 from formatbridge.jsontext.types import JsonObject

@@ -9,9 +9,9 @@ from formatbridge import formats, ir
 from formatbridge.convert.bodies import Converted, ConvertedRequest, checked_request, encode_response_for, refuse_losses
 from formatbridge.convert.input import Body, note_malformed, read_answer, source_of
 from formatbridge.formats.format import FormatSpec
-from formatbridge.formats.shared.token_authentication import check_response_tokens
+from formatbridge.formats.shared.reasoning_tokens import check_response_tokens
 from formatbridge.formats.shared.tool_call_ids import with_unique_call_ids
-from formatbridge.formats.shared.tool_restoration import restore_tool_names
+from formatbridge.formats.shared.tools import restore_tool_names
 from formatbridge.formats.target import FormatOrName
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject

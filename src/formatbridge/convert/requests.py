@@ -8,9 +8,9 @@ from formatbridge import ir
 from formatbridge.formats.format import CallerTool, FormatSpec
 from formatbridge.formats.model_facts import ModelFacts
 from formatbridge.formats.shared.model_rules import adapt_to_model, options_for_model
+from formatbridge.formats.shared.reasoning_tokens import check_request_tokens
 from formatbridge.formats.shared.server_bodies import rename_for_server
 from formatbridge.formats.shared.server_rules import adapt_to_server
-from formatbridge.formats.shared.token_authentication import check_request_tokens
 from formatbridge.formats.shared.tools import adapt_tools
 from formatbridge.formats.shared.turns import without_billing_header
 from formatbridge.jsontext.types import JsonObject

@@ -16,7 +16,7 @@ from formatbridge.dialect import DialectRules
 from formatbridge.errors import InvalidPayloadError
 from formatbridge.formats.format import CallerTool, FormatSpec
 from formatbridge.formats.model_facts import ModelFacts
-from formatbridge.formats.shared.foreign_tokens import Removed, original_pointer
+from formatbridge.formats.shared.reasoning_tokens import Removed, original_pointer
 from formatbridge.formats.shared.server_bodies import drop_unread_fields
 from formatbridge.formats.shared.server_rules import changes_configuration
 from formatbridge.formats.shared.settings import EXCLUDES_REASONING

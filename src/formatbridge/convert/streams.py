@@ -35,8 +35,8 @@ from formatbridge.errors import (
     TruncatedStreamError,
 )
 from formatbridge.formats.format import FormatSpec
-from formatbridge.formats.shared.token_authentication import check_event_tokens
-from formatbridge.formats.shared.tool_restoration import ToolNameRestorer, changes_tools
+from formatbridge.formats.shared.reasoning_tokens import check_event_tokens
+from formatbridge.formats.shared.tools import ToolNameRestorer, changes_tools
 from formatbridge.formats.target import FormatOrName, ToChatCompletions, ToGenerateContent, ToMessages, ToResponses
 from formatbridge.ir import events
 from formatbridge.options import Options, options_of, without_raise_on

@@ -13,12 +13,6 @@ from typing import TypeGuard, assert_never
 from formatbridge import ir
 from formatbridge.dialect import DocumentPart
 from formatbridge.formats.chat_completions.holds import drop_unheld
-from formatbridge.formats.shared.cache_marks import (
-    decode_cache,
-    decode_cache_control,
-    encode_cache_breakpoint,
-    encode_cache_control,
-)
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.media import (
     PDF,
@@ -35,6 +29,10 @@ from formatbridge.formats.shared.media import (
 )
 from formatbridge.formats.shared.parts import (
     COMMON_IMAGES,
+    decode_cache,
+    decode_cache_control,
+    encode_cache_breakpoint,
+    encode_cache_control,
     encode_mime,
     encode_opaque,
     encode_user_content,

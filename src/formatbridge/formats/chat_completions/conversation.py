@@ -33,8 +33,7 @@ from formatbridge.formats.chat_completions.tool_calls import (
     encode_result_media,
     flush_media,
 )
-from formatbridge.formats.shared.cache_marks import decode_cache_control
-from formatbridge.formats.shared.parts import set_unknown_severity
+from formatbridge.formats.shared.parts import decode_cache_control, set_unknown_severity
 from formatbridge.formats.shared.reasoning_tokens import bound_to, is_native_token
 from formatbridge.formats.shared.turns import note_empty
 from formatbridge.formats.shared.unmodelled_fields import has_values, merge_extra, read_extra

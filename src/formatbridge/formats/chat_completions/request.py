@@ -25,13 +25,15 @@ from formatbridge.formats.chat_completions.tools import (
     encode_tool_choice,
     encode_tools,
 )
-from formatbridge.formats.shared.json_mode import has_any_object, note_json_instruction, with_json_instruction
 from formatbridge.formats.shared.settings import (
     continues_answers,
     continues_each_answer,
     decode_flat_settings,
     forced_call_excludes_reasoning,
+    has_any_object,
     has_output_format,
+    note_json_instruction,
+    with_json_instruction,
 )
 from formatbridge.formats.shared.tool_results import pair_results_without_ids, with_results_in_place
 from formatbridge.formats.shared.tool_selection import added_tools, forces_call, has_functions, note_moved

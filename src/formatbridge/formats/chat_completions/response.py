@@ -22,8 +22,8 @@ from formatbridge.formats.shared.choices import assign_numbers
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.logprobs import decode_tokens, encode_tokens
 from formatbridge.formats.shared.media import write_data_url
+from formatbridge.formats.shared.names import derive_call_id, encode_id
 from formatbridge.formats.shared.parts import encode_opaque, note_finish, refusal_of
-from formatbridge.formats.shared.unique_names import derive_call_id, encode_id
 from formatbridge.formats.shared.unmodelled_fields import has_values, merge_extra, read_extra
 from formatbridge.ir import events
 from formatbridge.jsontext.pointers import PRECOMPUTED, precomputed_pointers

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from formatbridge import ir
 from formatbridge.formats.chat_completions.holds import drop_unheld
-from formatbridge.formats.shared.json_mode import INSTRUCTION, has_any_object
 from formatbridge.formats.shared.schemas import encode_strict
-from formatbridge.formats.shared.settings import note_root
+from formatbridge.formats.shared.settings import INSTRUCTION, has_any_object, note_root
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options

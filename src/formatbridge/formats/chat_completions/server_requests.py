@@ -16,8 +16,12 @@ from formatbridge.formats.chat_completions.content import decode_content, decode
 from formatbridge.formats.chat_completions.reasoning import LIST_FIELDS, REASONING_FIELDS, TEXT_FIELDS, decode_reasoning
 from formatbridge.formats.chat_completions.reasoning_control import CONFIG_FIELDS, control_of, with_settings_of_server
 from formatbridge.formats.format import ServerRequests
-from formatbridge.formats.shared.json_mode import is_json_instruction, note_json_instruction
-from formatbridge.formats.shared.settings import drop_setting_with_code, is_reasoning_off
+from formatbridge.formats.shared.settings import (
+    drop_setting_with_code,
+    is_json_instruction,
+    is_reasoning_off,
+    note_json_instruction,
+)
 from formatbridge.formats.shared.tool_selection import all_tools
 from formatbridge.formats.shared.turns import note_prefill
 from formatbridge.jsontext.pointers import escape, objects_in, shift_index

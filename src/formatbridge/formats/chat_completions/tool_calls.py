@@ -12,8 +12,7 @@ from formatbridge import ir
 from formatbridge.formats.chat_completions.content import decode_content, encode_content, encode_part
 from formatbridge.formats.chat_completions.holds import drop_unheld, drop_unheld_in_answer
 from formatbridge.formats.chat_completions.reasoning import decode_extra_content, encode_answer_signature, encode_extra_content
-from formatbridge.formats.shared.cache_marks import decode_cache_control
-from formatbridge.formats.shared.parts import set_unknown_severity
+from formatbridge.formats.shared.parts import decode_cache_control, set_unknown_severity
 from formatbridge.formats.shared.reasoning_tokens import native_token
 from formatbridge.formats.shared.tool_arguments import encode_arguments_text
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra

@@ -10,7 +10,7 @@ from formatbridge.dialect import MOST_TOOLS_OF_OPENAI, DialectRules
 from formatbridge.formats.chat_completions.content import encode_cache_mark_of_messages
 from formatbridge.formats.chat_completions.holds import drop_unheld
 from formatbridge.formats.chat_completions.hosted_tools import SEARCH_TOOL, decode_search_tool, encode_hosted_tool
-from formatbridge.formats.shared.cache_marks import decode_cache_control
+from formatbridge.formats.shared.parts import decode_cache_control
 from formatbridge.formats.shared.schemas import encode_strict
 from formatbridge.formats.shared.tool_selection import note_excess, server_tool_name
 from formatbridge.formats.shared.tools import encode_parameters

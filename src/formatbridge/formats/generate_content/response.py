@@ -22,10 +22,10 @@ from formatbridge.formats.generate_content.tool_calls import ConversationCalls
 from formatbridge.formats.generate_content.usage import decode_usage, encode_usage
 from formatbridge.formats.shared.choices import assign_numbers
 from formatbridge.formats.shared.model_lists import encode_time, time_of
+from formatbridge.formats.shared.names import encode_id
 from formatbridge.formats.shared.parts import OVERRULED, note_finish, put_in
 from formatbridge.formats.shared.reasoning_tokens import bound_to, keeps_id
 from formatbridge.formats.shared.tool_arguments import NOTHING_PARSED, parse_arguments_of
-from formatbridge.formats.shared.unique_names import encode_id
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options

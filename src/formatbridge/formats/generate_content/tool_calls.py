@@ -14,10 +14,10 @@ from formatbridge import ir
 from formatbridge.formats.generate_content.content import EncodeContext, decode_response_part, encode_part
 from formatbridge.formats.generate_content.holds import drop_unheld
 from formatbridge.formats.generate_content.reasoning import decode_signature, encode_signature
+from formatbridge.formats.shared.names import derive_call_id
 from formatbridge.formats.shared.parts import set_unknown_severity
 from formatbridge.formats.shared.reasoning_tokens import PLACEHOLDER
 from formatbridge.formats.shared.tool_arguments import encode_arguments_object, read_lossless_object, repeated_keys, wrap_text
-from formatbridge.formats.shared.unique_names import derive_call_id
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.codec import dumps, may_hold_infinity
 from formatbridge.jsontext.types import EXACT, JsonObject

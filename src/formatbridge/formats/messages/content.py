@@ -13,10 +13,17 @@ from typing import Literal, assert_never
 from formatbridge import ir
 from formatbridge.formats.messages.citations import decode_citations
 from formatbridge.formats.messages.holds import drop_unheld
-from formatbridge.formats.shared.cache_marks import decode_cache_control, encode_cache_control
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.media import PDF, as_stored_file, read_text_data
-from formatbridge.formats.shared.parts import COMMON_IMAGES, encode_mime, encode_opaque, image_type, known_mime
+from formatbridge.formats.shared.parts import (
+    COMMON_IMAGES,
+    decode_cache_control,
+    encode_cache_control,
+    encode_mime,
+    encode_opaque,
+    image_type,
+    known_mime,
+)
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger

@@ -12,9 +12,8 @@ from typing import Literal
 from formatbridge import ir
 from formatbridge.formats.messages.content import decode_unknown, encode_cache
 from formatbridge.formats.messages.holds import drop_unheld, drop_unheld_in_answer
-from formatbridge.formats.shared.cache_marks import decode_cache_control
 from formatbridge.formats.shared.held_fields import drop_field
-from formatbridge.formats.shared.parts import encode_opaque, encode_outcome_text
+from formatbridge.formats.shared.parts import decode_cache_control, encode_opaque, encode_outcome_text
 from formatbridge.formats.shared.tool_arguments import read_object
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.codec import dumps

@@ -14,8 +14,8 @@ from urllib.parse import unquote
 
 from formatbridge import ir
 from formatbridge.formats.messages.holds import drop_unheld
-from formatbridge.formats.shared.json_mode import INSTRUCTION
 from formatbridge.formats.shared.schemas import MAX_NODES, description_with, keyword_line, note_enforced
+from formatbridge.formats.shared.settings import INSTRUCTION
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.pointers import escape, unescape

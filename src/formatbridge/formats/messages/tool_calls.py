@@ -9,8 +9,7 @@ from __future__ import annotations
 from formatbridge import ir
 from formatbridge.formats.messages.content import decode_content, encode_cache, encode_content, encode_part, simplify_content
 from formatbridge.formats.messages.holds import drop_unheld, drop_unheld_in_answer
-from formatbridge.formats.shared.cache_marks import decode_cache_control
-from formatbridge.formats.shared.parts import set_unknown_severity
+from formatbridge.formats.shared.parts import decode_cache_control, set_unknown_severity
 from formatbridge.formats.shared.tool_arguments import NOTHING_PARSED, ParsedArguments, encode_arguments_object, wrap_text
 from formatbridge.formats.shared.unmodelled_fields import read_extra
 from formatbridge.jsontext.types import JsonObject

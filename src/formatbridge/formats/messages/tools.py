@@ -21,9 +21,9 @@ from formatbridge.formats.messages.hosted_tools import (
     hosted_type,
 )
 from formatbridge.formats.messages.schema import encode_schema, is_recursive
-from formatbridge.formats.shared.cache_marks import decode_cache_control
 from formatbridge.formats.shared.held_fields import drop_field
-from formatbridge.formats.shared.property_names import rename_properties
+from formatbridge.formats.shared.names import rename_properties
+from formatbridge.formats.shared.parts import decode_cache_control
 from formatbridge.formats.shared.schemas import fold_parameters
 from formatbridge.formats.shared.tool_selection import server_tool_name
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra

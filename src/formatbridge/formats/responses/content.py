@@ -12,7 +12,6 @@ from typing import assert_never
 from formatbridge import ir
 from formatbridge.formats.responses.citations import decode_citations
 from formatbridge.formats.responses.holds import drop_unheld
-from formatbridge.formats.shared.cache_marks import decode_cache, encode_cache_breakpoint
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.media import (
     PDF,
@@ -25,7 +24,16 @@ from formatbridge.formats.shared.media import (
     read_file_data,
     write_data_url,
 )
-from formatbridge.formats.shared.parts import COMMON_IMAGES, encode_opaque, encode_user_content, is_read_image, known_mime, put_in
+from formatbridge.formats.shared.parts import (
+    COMMON_IMAGES,
+    decode_cache,
+    encode_cache_breakpoint,
+    encode_opaque,
+    encode_user_content,
+    is_read_image,
+    known_mime,
+    put_in,
+)
 from formatbridge.formats.shared.tool_arguments import encode_arguments_text
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject

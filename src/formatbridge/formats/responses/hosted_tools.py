@@ -13,8 +13,8 @@ from formatbridge.dialect import DialectRules
 from formatbridge.formats.responses.holds import drop_unheld, drop_unheld_in_answer
 from formatbridge.formats.responses.item_ids import ItemIds
 from formatbridge.formats.shared.media import bare_mime
+from formatbridge.formats.shared.names import with_legal_letters
 from formatbridge.formats.shared.parts import encode_mime
-from formatbridge.formats.shared.unique_names import with_legal_letters
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.pointers import escape

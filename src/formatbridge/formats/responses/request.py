@@ -23,8 +23,13 @@ from formatbridge.formats.responses.tools import (
     encode_tool_choice,
     encode_tools,
 )
-from formatbridge.formats.shared.json_mode import lacks_json_word, note_json_instruction, with_json_instruction
-from formatbridge.formats.shared.settings import EFFORTS, decode_flat_settings
+from formatbridge.formats.shared.settings import (
+    EFFORTS,
+    decode_flat_settings,
+    lacks_json_word,
+    note_json_instruction,
+    with_json_instruction,
+)
 from formatbridge.formats.shared.tool_results import note_orphan, pair_results_without_ids
 from formatbridge.formats.shared.tool_selection import added_tools, all_tools
 from formatbridge.formats.shared.tools import drop_choice

@@ -18,8 +18,8 @@ from formatbridge.formats.responses.hosted_tools import (
     encode_server,
     legal_label,
 )
-from formatbridge.formats.shared.cache_marks import decode_cache
 from formatbridge.formats.shared.held_fields import drop_field
+from formatbridge.formats.shared.parts import decode_cache
 from formatbridge.formats.shared.schemas import encode_strict
 from formatbridge.formats.shared.tool_selection import is_deferred
 from formatbridge.formats.shared.tools import encode_parameters

@@ -1,13 +1,62 @@
-"""Functions for parts that several formats share: encode a foreign part as text, note losses, join texts."""
+"""Functions for parts that several formats share: foreign parts as text, notes of losses, cache marks, and media for one server.
+
+Cache marks are OpenAI's ``prompt_cache_breakpoint`` and Anthropic's ``cache_control``. Many servers read the latter: ``docs/dialects.md``,
+``cache_marks``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Sequence
+from dataclasses import replace
 
 from formatbridge import ir
-from formatbridge.formats.shared.media import bare_mime, guess_mime, sniff_mime
+from formatbridge.dialect import DialectRules, MediaSource
+from formatbridge.formats.shared.media import bare_mime, guess_mime, known_text, sniff_mime
+from formatbridge.formats.shared.unmodelled_fields import read_extra
 from formatbridge.jsontext.types import JsonObject, JsonValue
 from formatbridge.report.ledger import Ledger
+
+_BREAKPOINT, _CONTROL = "prompt_cache_breakpoint", "cache_control"
+
+_KNOWN = {_BREAKPOINT: frozenset({"ttl"}), _CONTROL: frozenset({"type", "ttl"})}
+"""The fields that are cache marks, in the order of their priority, and the keys that the decoder reads in each."""
+
+# Source: the official SDK, ``PromptCacheBreakpoint.ttl`` ("The minimum lifetime"): 30m or 12h. A longer duration keeps the effect.
+_BREAKPOINT_TTLS = {"5m": "30m", "1h": "12h"}
+"""Cache durations of Anthropic (its SDK, ``CacheControlEphemeral.ttl``) to the next longer ones of OpenAI. Others stay."""
+
+
+def decode_cache(raw: JsonObject, src: str, names: Iterable[str] = tuple(_KNOWN)) -> ir.CacheMark | None:
+    """Decode the cache mark of a part, a message or a tool. If it has both, OpenAI's is valid."""
+    # Both mark the same position (fixtures cache_control and cache_marks_borrowed).
+    for name in names:
+        mark = raw.get(name)
+        if mark and isinstance(mark, dict) and isinstance(mark.get("ttl"), str | None):
+            return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/{name}", extra=read_extra(mark, _KNOWN[name]))
+    return None
+
+
+def encode_cache_breakpoint(mark: ir.CacheMark, losses: Ledger) -> JsonObject:
+    """Encode a cache mark as OpenAI's field."""
+    ttl = None if mark.ttl is None else _BREAKPOINT_TTLS.get(mark.ttl, mark.ttl)
+    return {_BREAKPOINT: {"mode": "explicit"} | _encode_ttl(mark, ttl, losses)}
+
+
+def decode_cache_control(raw: JsonObject, src: str) -> ir.CacheMark | None:
+    """Decode the cache mark of Anthropic alone."""
+    return decode_cache(raw, src, (_CONTROL,)) if _CONTROL in raw else None
+
+
+def encode_cache_control(mark: ir.CacheMark, ttl: str | None, losses: Ledger) -> JsonObject:
+    """Encode a cache mark as Anthropic's field. ``ttl``: the duration that the server has in place of that of the mark."""
+    # ``type`` is required and has one value (official SDK of Anthropic, ``CacheControlEphemeralParam``).
+    return {_CONTROL: {"type": "ephemeral"} | _encode_ttl(mark, ttl, losses)}
+
+
+def _encode_ttl(mark: ir.CacheMark, ttl: str | None, losses: Ledger) -> JsonObject:
+    """Encode the duration of a cache mark; without one, no field."""
+    losses.changed(mark, "ttl", ttl, severity="info")
+    return {"ttl": ttl} if ttl else {}
 
 
 def is_same_list(some: Sequence[object], others: Sequence[object]) -> bool:
@@ -168,3 +217,47 @@ def put_in(body: JsonObject, key: str, value: JsonValue, otherwise: JsonValue, l
         losses.added_in(body, key, otherwise)
     else:
         body[key] = value
+
+
+def adapt_media(part: ir.Media, rules: DialectRules, losses: Ledger) -> ir.Part | None:
+    """Return media that the server reads, or the text of a document; None for other media."""
+    if _is_read(part, rules):
+        if part.detail in (None, "auto") or rules.reads_image_detail:
+            return part
+        losses.dropped(part, "detail", "ignored_by_server", severity="info")
+        return replace(part, detail=None)
+    text = known_text(part)
+    if text is not None:
+        return _as_text(part, text, losses)
+    losses.dropped(part, code="unsupported_by_server", severity="impossible")
+    return None
+
+
+def _as_text(part: ir.Media, text: str, losses: Ledger) -> ir.Text:
+    """Return the text of a document that the server does not read, below the title of the document."""
+    if part.filename:
+        text = f"{part.filename}\n{text}"
+    losses.changed(part, "", text, "flattened")
+    losses.extras(part)
+    return ir.Text(text, part.src, cache=part.cache)
+
+
+def reads_documents(rules: DialectRules) -> bool:
+    """Return whether the server reads documents."""
+    return rules.media is None or any(source.startswith("document") for source in rules.media)
+
+
+def _is_read(part: ir.Media, rules: DialectRules) -> bool:
+    """Return whether the server reads a media part."""
+    if rules.image_types is not None and not is_read_image(known_mime(part), rules.image_types):
+        return False
+    has_type = part.kind in ("document", "audio") and part.data is not None and part.mime is not None
+    if has_type and rules.file_types is not None and known_mime(part) not in rules.file_types:
+        return False
+    return rules.media is None or _is_read_from(part, rules.media)
+
+
+def _is_read_from(part: ir.Media, media: frozenset[MediaSource]) -> bool:
+    if part.file_id is not None:
+        return not media.isdisjoint({"file_id", f"{part.kind}_file_id"})
+    return f"{part.kind}_{'url' if part.url is not None else 'data'}" in media

@@ -1,4 +1,4 @@
-"""Opaque reasoning tokens, and the tag that carries a token in the slot of another format.
+"""Opaque reasoning tokens, and the tag that carries a token in the slot of another format; the seals of tagged tokens.
 
 A tagged token is ``fb1|<issuer>|<kind>|<token>``; in generate_content, whose slot has bytes, it is the base64 of that text. A token
 without a tag belongs to the format of its slot. If a token is sealed to an item, the id of the item follows after another bar:
@@ -6,20 +6,30 @@ without a tag belongs to the format of its slot. If a token is sealed to an item
 is ``~1`` there, and a tilde ``~0``. If a token came in a body of another format, in a slot that names the issuer, that format is last:
 ``fb1|generate_content|call|<token>|chat_completions``. A dot and the key of the slot follow the format if it has two slots for the issuer:
 ``fb1|generate_content|call|<token>|chat_completions.vertex``.
-With ``Options(token_key=...)`` a seal follows the kind, after a dot: ``fb1|messages|thinking.<32 hexadecimal digits>|<token>``.
+With ``Options(token_key=...)`` a seal follows the kind, after a dot: ``fb1|messages|thinking.<32 hexadecimal digits>|<token>``. It is
+checked after decoding and created before encoding, for every tagged token of a request, an answer and a stream, in every pair of formats.
+A token without a valid seal is removed from its part and reported. Each format writes such a part as one without a token. A token that
+came without a tag is not checked, because only its vendor can do that.
 """
 
 from __future__ import annotations
 
 import base64
 import hmac
-from collections.abc import Mapping
-from typing import Literal, cast, get_args
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Literal, cast, get_args
 
 from formatbridge import ir
+from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.shared.held_fields import drop_field
+from formatbridge.ir import events
+from formatbridge.jsontext.codec import checked
+from formatbridge.jsontext.pointers import unescape
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
-from formatbridge.report.ledger import Ledger
+from formatbridge.report.ledger import Ledger, resolve
+from formatbridge.report.losses import Severity
 
 _TAG = "fb1|"
 # Four characters of base64 are three bytes: these are "fb1". The fourth byte of the tag is in the next group.
@@ -284,3 +294,200 @@ def drop_empty(part: ir.Reasoning, losses: Ledger) -> None:
     elif signature:
         losses.dropped(signature, code="foreign_signature")
         drop_field(part, "id", losses)
+
+
+_LABELS = frozenset({"type", "role", "id", "index", "format", "thought", "status"})
+"""Members of a part that are no content."""
+_SIGNED = frozenset({"thinking", "reasoning"})
+"""Types of reasoning in messages and responses, whose servers refuse it without their token."""
+_GONE = object()
+"""A marker in a list for an item that is removed later."""
+
+
+Removed = Mapping[str, list[int]]
+"""The indexes of the items that were removed from the lists of a body, in ascending order, by the pointer of the list."""
+
+
+def original_pointer(pointer: str, removed: Removed) -> str:
+    """Translate a pointer into a body without some items to one into the original body."""
+    original = ""
+    for step in pointer.split("/")[1:]:
+        if original not in removed:
+            original = f"{original}/{step}"
+            continue
+        index = int(step)
+        for gone in removed[original]:
+            index += gone <= index
+        original = f"{original}/{index}"
+    return original
+
+
+def without_foreign_tokens(
+    raw: JsonObject, body: JsonObject, format: FormatSpec, text: object, losses: Ledger, key: bytes | None
+) -> tuple[JsonObject, Removed]:
+    """Return a request without the tokens of other vendors, and note each; the same object if it has none. Also return the removed items.
+
+    An object that is empty without its token is removed too, and so is reasoning that the server accepts only with its token. A carried
+    token of this format is restored, with the id to which it is sealed. ``body``: the validated request. ``text``: the request as the
+    caller passed it, which matters if it is text. ``key``: carried tokens that are not sealed with it are removed too; None: seals are not
+    checked.
+    """
+    # A client sends back a converted answer with carried tokens, and this request goes to the vendor of its format directly.
+    # That server would reject the token of another vendor (anthropics/anthropic-sdk-python#1598, openai/codex#8128).
+    if isinstance(text, bytes | bytearray | str) and not may_hold_tag(text):
+        return raw, {}
+    tokens = _carried(raw, body, format)
+    if not tokens:
+        return raw, {}
+    result: JsonObject = checked(raw)
+    emptied: dict[str, list[Any]] = {}
+    has_lost = False
+    for pointer, signature in tokens.items():
+        code = "foreign_signature" if signature.issuer != format.name else "unverified_token"
+        if signature.issuer == format.name and (key is None or is_verified(signature, key)):
+            owner, last = _steps_to(result, pointer)[-1]
+            owner[last] = signature.token
+            if binding_of(signature) == "item":
+                owner["id"] = signature.item_id
+            continue
+        has_lost = True
+        gone, turn = _take_out(result, pointer, emptied)
+        severity: Severity = "info" if gone == pointer and code == "foreign_signature" else "lossy"  # the signed text stays
+        losses.dropped_at(gone, code, severity=severity)
+        if turn is not None:
+            losses.dropped_at(turn, "empty")
+    removed = {
+        list_pointer: [index for index, item in enumerate(items) if item is _GONE] for list_pointer, items in emptied.items()
+    }
+    for items in emptied.values():
+        items[:] = [item for item in items if item is not _GONE]
+    return format.repair_history(result, losses) if has_lost else result, removed
+
+
+def _carried(raw: JsonObject, body: JsonObject, format: FormatSpec) -> dict[str, ir.Signature]:
+    """Return the tagged tokens of a request, by pointer."""
+    tokens: dict[str, ir.Signature] = {}
+    for signature in _signatures(format.decode_request(body, model=None, stream=None)):
+        pointer, token = resolve(raw, signature.src, format.field_paths)
+        if isinstance(token, str) and token != signature.token:
+            tokens[pointer] = signature
+    return tokens
+
+
+def _signatures(request: ir.Request) -> Iterator[ir.Signature]:
+    for message in request.messages:
+        for part in message.parts:
+            for each in (part, *part.content) if isinstance(part, ir.ToolResult) else (part,):
+                signature = getattr(each, "signature", None)
+                if signature is not None:
+                    yield signature
+
+
+def _steps_to(body: JsonObject, pointer: str) -> list[tuple[Any, Any]]:
+    """Return the objects and lists on the path to a value, each with the key or index of the next step."""
+    steps: list[tuple[Any, Any]] = []
+    node: Any = body
+    for step in pointer.split("/")[1:]:
+        key = int(step) if isinstance(node, list) else unescape(step)
+        steps.append((node, key))
+        node = node[key]
+    return steps
+
+
+def _take_out(body: JsonObject, pointer: str, emptied: dict[str, list[Any]]) -> tuple[str, str | None]:
+    """Remove a token from a body, and its part if that is empty or rejected without it.
+
+    Return the pointer of the removed value, and of the turn, if that was removed too. Lists keep their length until all tokens are
+    removed.
+    """
+    # /messages/1/content/0/signature: after the token, its block is removed if it is empty now, then the content, then the turn.
+    levels, steps = _steps_to(body, pointer), pointer.split("/")
+    del levels[-1][0][levels[-1][1]]
+    depth, gone = len(levels) - 1, pointer
+    turn = None
+    while depth > 1 and not _has_content(levels[depth][0]):
+        owner, key = levels[depth - 1]
+        if isinstance(owner, list):
+            owner[key] = _GONE
+            emptied["/".join(steps[:depth])] = owner
+        else:
+            del owner[key]
+        removed = "/".join(steps[: depth + 1])
+        if depth == 2:
+            turn = removed
+        elif not isinstance(levels[depth][0], list):
+            gone = removed
+        depth -= 1
+    return (turn, None) if turn is not None and gone == pointer else (gone, turn)
+
+
+def _has_content(node: Any) -> bool:
+    """Return whether a list or an object still has content."""
+    if isinstance(node, list):
+        return any(item is not _GONE for item in node)
+    return node.get("type") not in _SIGNED and any(value for key, value in node.items() if key not in _LABELS)
+
+
+_HIDDEN = ("redacted", "encrypted")
+
+
+def check_request_tokens(request: ir.Request, key: bytes, losses: Ledger) -> ir.Request:
+    """Return a request without the tokens that are not sealed with the key."""
+    messages = [replace(message, parts=_checked_parts(message.parts, key, losses)) for message in request.messages]
+    return replace(request, messages=messages)
+
+
+def check_response_tokens(response: ir.Response, key: bytes, losses: Ledger) -> ir.Response:
+    """Return an answer without the tokens that are not sealed with the key. The encoder seals the remaining tokens again."""
+    choices = [replace(choice, parts=_checked_parts(choice.parts, key, losses)) for choice in response.choices]
+    return replace(response, choices=choices)
+
+
+def check_event_tokens(new_events: list[events.Event], key: bytes) -> list[events.Event]:
+    """Return events without the tokens that are not sealed with the key. ``check_response_tokens`` reports these in the whole answer."""
+    return [result for event in new_events if (result := _checked_event(event, key)) is not None]
+
+
+def _checked_event(event: events.Event, key: bytes) -> events.Event | None:
+    """Return an event without a token that is not sealed; None if the event has nothing else."""
+    match event:
+        case events.PartStart():
+            part = _checked(event.part, key, None)
+            return event if part is event.part else replace(event, part=part)
+        case events.PartEnd() if event.part is not None:
+            part = _checked(event.part, key, None)
+            return event if part is event.part else replace(event, part=part)
+        # The next two events have a token that was sent after its part, or next to it.
+        case events.SignatureUpdate(signature=signature) if not _seals(signature, key):
+            return None
+        case events.PartUpdate(signature=ir.Signature() as signature) if not _seals(signature, key):
+            bare = replace(event, signature=None)
+            return bare if bare.citation or bare.transcript or bare.extra else None
+    return event
+
+
+def _checked_parts(parts: list[ir.Part], key: bytes, losses: Ledger) -> list[ir.Part]:
+    return [_checked(part, key, losses) for part in parts]
+
+
+def _checked(part: ir.Part, key: bytes, losses: Ledger | None) -> ir.Part:
+    """Return a part without its token, if that is not sealed; for a tool result, also without such tokens of its content."""
+    if isinstance(part, ir.ToolResult):
+        content = [_checked(inner, key, losses) for inner in part.content]
+        if any(a is not b for a, b in zip(part.content, content, strict=True)):
+            part = replace(part, content=content)
+    signature: ir.Signature | None = getattr(part, "signature", None)
+    if signature is None or _seals(signature, key):
+        return part
+    if losses is not None:
+        is_hidden = isinstance(part, ir.Reasoning) and not part.text and signature.kind in _HIDDEN
+        losses.dropped(part if is_hidden else signature, code="unverified_token")
+    return replace(part, signature=None)  # type: ignore[arg-type]  # only parts that may have one come here
+
+
+def _seals(signature: ir.Signature, key: bytes) -> bool:
+    """Return whether a token is verified, and set the key that seals its tag if it is."""
+    if not is_verified(signature, key):
+        return False
+    signature.seal_key = seal_key(signature, key)
+    return True

@@ -13,10 +13,9 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.dialect import DialectRules
 from formatbridge.formats.format import FormatSpec
-from formatbridge.formats.shared.parts import encode_opaque, is_list_item, is_same_list
+from formatbridge.formats.shared.parts import adapt_media, encode_opaque, is_list_item, is_same_list, reads_documents
 from formatbridge.formats.shared.reasoning_tokens import drop_unsigned
 from formatbridge.formats.shared.schemas import describe_format, describe_parameters
-from formatbridge.formats.shared.server_media import adapt_media, reads_documents
 from formatbridge.formats.shared.settings import clamp, drop_setting_with_code, is_reasoning_off, with_read_fields, without_settings
 from formatbridge.formats.shared.tool_arguments import read_object, wrap_invalid_arguments
 from formatbridge.formats.shared.tool_selection import (

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from formatbridge import ir
 from formatbridge.formats.format import ToolRules
+from formatbridge.formats.shared.names import UniqueNames, with_legal_letters
 from formatbridge.formats.shared.tool_results import Unanswered
-from formatbridge.formats.shared.unique_names import UniqueNames, with_legal_letters
 from formatbridge.ir import events
 from formatbridge.report.ledger import Ledger
 
