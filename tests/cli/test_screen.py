@@ -14,9 +14,8 @@ import formatbridge as fb
 from formatbridge.cli import terminal
 from formatbridge.cli.demo import demo
 from formatbridge.cli.diff import Side, compare, print_rows
-from formatbridge.cli.format_argument import ALIASES
 from formatbridge.cli.main import main
-from formatbridge.cli.parser import parser
+from formatbridge.cli.parser import ALIASES, parser
 from tests.support.servers import stream_of
 
 Captured = pytest.CaptureFixture[bytes]

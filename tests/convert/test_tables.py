@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import formatbridge as fb
-from formatbridge.convert.arrow import pieces, read_payloads
+from formatbridge.convert.tables import pieces, read_payloads
 from tests import fixtures
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")

@@ -14,7 +14,7 @@ import pytest
 
 import formatbridge as fb
 from formatbridge import formats
-from formatbridge.cli.format_argument import read_format
+from formatbridge.cli.parser import read_format
 from formatbridge.formats.dialects import DIALECTS
 from formatbridge.testing import FakeRelay
 from formatbridge.testing.vendor_rules import SERVER_RULES, Facts, broken_rules

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 import formatbridge as fb
 from formatbridge.formats import load
 from formatbridge.ir import events
-from formatbridge.streaming.delta_template import DeltaTemplate, path_of
-from formatbridge.streaming.event_pattern import EventPattern
+from formatbridge.streaming.delta_template import DeltaTemplate, EventPattern, path_of
 from formatbridge.streaming.sse import ServerSentEvent, StreamReader
 from tests import corpus, fixtures
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from formatbridge.streaming.event_log import EventLog
-from formatbridge.streaming.event_pattern import EventPattern
+from formatbridge.streaming.delta_template import EventLog, EventPattern
 
 
 def _event(text: str, count: int | None = None) -> bytes:

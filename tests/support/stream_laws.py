@@ -11,7 +11,7 @@ from typing import Any
 
 from formatbridge import Converted, Options, StreamConverter, collect_stream, convert_response, convert_stream, formats, ir
 from formatbridge.convert.bodies import ConvertedError
-from formatbridge.convert.event_validation import check_event
+from formatbridge.convert.event_parser import check_event
 from formatbridge.errors import FormatBridgeError, PartialAnswer, StreamError, StreamFailedError
 from formatbridge.formats.shared.reasoning_tokens import decode_token
 from formatbridge.ir import events

@@ -16,13 +16,11 @@ import formatbridge as fb
 from formatbridge import formats
 from formatbridge.cli.batch import check_single, is_directory, run_batch
 from formatbridge.cli.conversions import Conversion, check_kind
-from formatbridge.cli.format_argument import format_name, with_facts
 from formatbridge.cli.inputs import STDIN, Source, expand, has_many, open_input, read_file
 from formatbridge.cli.outputs import opened_output, write_to_stdout
-from formatbridge.cli.parser import options_of
+from formatbridge.cli.parser import format_name, options_of, suggestion, with_facts
 from formatbridge.cli.report import Report, print_error
 from formatbridge.cli.terminal import indented, is_terminal, write_body
-from formatbridge.cli.usage import suggestion
 from formatbridge.convert.bodies import Converted, ConvertedError, ConvertedRequest
 from formatbridge.convert.replay import replay_with_report
 from formatbridge.convert.streams import convert_chunks

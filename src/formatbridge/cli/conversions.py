@@ -9,9 +9,8 @@ from functools import cached_property
 
 import formatbridge as fb
 from formatbridge import formats
-from formatbridge.cli.format_argument import with_facts
 from formatbridge.cli.inputs import open_input
-from formatbridge.cli.parser import options_of
+from formatbridge.cli.parser import options_of, with_facts
 from formatbridge.client.batch_files import batch_converter
 from formatbridge.convert.batch import BatchConverter, is_batch_line
 from formatbridge.convert.bodies import Converted

@@ -1,21 +1,185 @@
-"""The arguments of the command line, and the ``Options`` that they set."""
+"""The arguments of the command line, and the ``Options`` that they set.
+
+Usage errors have two lines, with the nearest option or choice as a suggestion. ``FORMAT`` in options is a built-in format or one from
+outside.
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping
-from dataclasses import fields
+import re
+import sys
+from argparse import ArgumentTypeError
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, replace
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NoReturn, get_args
 
 import formatbridge as fb
-from formatbridge.cli.format_argument import ALIASES, FACTS, FORMAT, read_format
-from formatbridge.cli.usage import Parser
+from formatbridge.arguments import type_name
+from formatbridge.errors import FORMATS_OF_VENDORS, FormatBridgeError
 from formatbridge.formats.dialects import DIALECTS
-from formatbridge.formats.format import Kind
+from formatbridge.formats.format import FormatSpec, Kind
+from formatbridge.formats.model_facts import ModelFacts
+from formatbridge.formats.registry import check_name, formats_of, load_for_requests
+from formatbridge.formats.target import FormatOrName, Target
+from formatbridge.ir import RegisteredName
+
+_INVALID_CHOICE = re.compile(r"invalid choice: '([^']*)' \(choose from (.*)\)$", re.DOTALL)
+_WORD = re.compile(r"[a-z][a-z_-]*")
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser with short errors. argparse prints the complete usage, which for ``convert`` fills a screen."""
+
+    _received: Sequence[str] = ()
+
+    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
+        """Parse the arguments. Unknown ones are an error of the command, not of the root parser."""
+        parsed, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            parser = self.commands()[parsed.command]
+            parser.error(f"unknown argument {unknown[0]!r}{suggestion(unknown[0], parser.option_names())}")
+        parsed.argv = list(self._received)
+        return parsed
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse the arguments and keep them for the message of an error."""
+        self._received = list(sys.argv[1:] if args is None else args)
+        return super().parse_known_args(args, namespace)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Write a help text or an error. argparse would ignore a standard output that is closed or full."""
+        if file is None:
+            raise OSError("standard output is closed")
+        if file is sys.stdout:
+            file.write(message)
+            file.flush()
+        else:
+            super()._print_message(message, file)
+
+    def option_names(self) -> list[str]:
+        """Return the options of this command."""
+        return [name for name in self._option_string_actions if name.startswith("--")]
+
+    def error(self, message: str) -> NoReturn:
+        """Exit with status 2 and a message of two lines."""
+        if message.startswith("the following arguments are required"):
+            message = self._unknown_option() or message
+        elif choice := _INVALID_CHOICE.search(message):
+            value, choices = choice[1], _WORD.findall(choice[2])
+            message = f"{message[: choice.start()]}unknown value {value!r}{suggestion(value, choices)}"
+            if not get_close_matches(value, choices, n=1):
+                message += f", expected {', '.join(choices)}"
+        self.exit(2, f"{self.prog}: {message}\n{self.prog} --help lists the arguments\n")
+
+    def _unknown_option(self) -> str:
+        """Return the message about an unknown option, which is often the misspelt required one; empty if all are known."""
+        names = self.option_names()
+        for argument in self._received:
+            name = argument.partition("=")[0]
+            if name.startswith("--") and not any(known.startswith(name) for known in names):
+                return f"unknown argument {name!r}{suggestion(name, names)}"
+        return ""
+
+    def commands(self) -> Mapping[str, Parser]:
+        """Return the parsers of the commands by name."""
+        return next(action.choices for action in self._actions if isinstance(action, argparse._SubParsersAction))
+
+    def actions(self) -> Sequence[argparse.Action]:
+        """Return the arguments of this command."""
+        return self._actions
+
+
+def suggestion(value: str, choices: Iterable[str]) -> str:
+    """Return the end of a message that names the nearest choice; empty if none is similar."""
+    nearest = get_close_matches(value, list(choices), n=1)
+    return f"; did you mean {nearest[0]!r}?" if nearest else ""
+
+
+ALIASES = {name: FORMATS_OF_VENDORS[name][0] for name in ("openai", "openai-responses", "anthropic", "gemini")}
+"""Names of vendors, and the format that each stands for."""
+
+
+def format_name(text: str) -> str:
+    """Return the name of the format that an alias stands for; another text unchanged. A registered format has precedence."""
+    try:
+        check_name(text)
+    except FormatBridgeError:
+        return ALIASES.get(text, text)
+    return text
+
+
+def read_format(text: str) -> FormatOrName:
+    """Read the name of a format, built in or registered, an alias, or ``MODULE:ATTRIBUTE``; ``@`` and a dialect may follow."""
+    text, at, dialect = text.partition("@")
+    if at:
+        return _with_dialect(read_format(text), dialect)
+    text = format_name(text)
+    module, colon, attribute = text.partition(":")
+    if not colon:
+        try:
+            check_name(text)
+        except FormatBridgeError as error:
+            nearest = _server_of(text) or ("" if "perhaps" in str(error) else suggestion(text, ALIASES))
+            raise ArgumentTypeError(f"{error}, or MODULE:ATTRIBUTE{nearest}") from None
+        return RegisteredName(text)
+    try:
+        spec = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ArgumentTypeError(f"{text!r} cannot be loaded: {error}") from None
+    if not isinstance(spec, FormatSpec):
+        raise ArgumentTypeError(f"{text!r} is {type_name(spec)}, expected a formatbridge.FormatSpec")
+    return spec
+
+
+def _server_of(text: str) -> str:
+    """Return the end of a message that states how to name the server of a dialect; empty if the text is no dialect."""
+    if text not in DIALECTS:
+        return ""
+    return "; did you mean " + " or ".join(f"{format}@{text}" for format in sorted(formats_of(text))) + "?"
+
+
+def _with_dialect(format: FormatOrName, dialect: str) -> Target:
+    target = Target(format, dialect=dialect)  # type: ignore[type-var]  # the text before the sign names no target
+    try:
+        load_for_requests(target)
+    except FormatBridgeError as error:
+        raise ArgumentTypeError(str(error)) from None
+    return target
+
+
+def read_facts(path: str) -> dict[str, ModelFacts]:
+    """Read the file of ``--facts``: a table that ``load_model_facts`` reads."""
+    from formatbridge.convert.model_tables import load_model_facts
+
+    try:
+        return load_model_facts(Path(path).read_bytes())
+    except OSError as error:
+        raise ArgumentTypeError(f"cannot read {path}: {error.strerror}") from None
+    except FormatBridgeError as error:
+        raise ArgumentTypeError(f"{path}: {error}") from None
+
+
+def with_facts(target: FormatOrName, facts: dict[str, ModelFacts] | None) -> FormatOrName:
+    """Return a target with facts about models, if there are any."""
+    if facts is None:
+        return target
+    return replace(target, model=facts) if isinstance(target, Target) else Target(target, model=facts)
+
+
+FORMAT: dict[str, Any] = {"type": read_format, "metavar": "FORMAT"}
+"""The settings of an argument that names a format."""
+FACTS: dict[str, Any] = {
+    "type": read_facts, "metavar": "FILE",
+    "help": "facts about models: a list of models, LiteLLM's table, api.json of models.dev, or names and ModelFacts fields",
+}  # fmt: skip
+"""The settings of ``--facts``."""
+
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 

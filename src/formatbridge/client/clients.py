@@ -10,8 +10,7 @@ from typing_extensions import TypeVar
 
 from formatbridge import ir
 from formatbridge.client.base_client import BaseClient, BaseStream
-from formatbridge.client.drivers import drive, drive_async
-from formatbridge.client.flow import Flow
+from formatbridge.client.flow import Flow, drive, drive_async
 from formatbridge.client.http_exchange import AsyncHTTPExchange, HTTPExchange
 from formatbridge.client.reply import CountReply, Reply
 from formatbridge.convert.bodies import Converted, ModelT_co

@@ -13,8 +13,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from formatbridge import formats
 from formatbridge.arguments import bytes_of, checked_chunks
 from formatbridge.convert.bodies import Converted, ConvertedRequest, checked_request
-from formatbridge.convert.event_parser import read_chunks, read_chunks_async
-from formatbridge.convert.event_validation import PARTS, event_type, read_event, refusal
+from formatbridge.convert.event_parser import PARTS, event_type, read_chunks, read_chunks_async, read_event, refusal
 from formatbridge.convert.input import check_error
 from formatbridge.convert.stream_reader import StreamSource
 from formatbridge.convert.streams import convert_accumulated

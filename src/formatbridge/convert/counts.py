@@ -10,8 +10,8 @@ from formatbridge import formats, ir
 from formatbridge.arguments import checked_model
 from formatbridge.base_errors import MissingModelError
 from formatbridge.convert.bodies import Converted, ConvertedRequest, ModelT_co, refuse_losses
-from formatbridge.convert.body_changes import BodyChanges
 from formatbridge.convert.input import Body, note_malformed, read_answer, read_count_request
+from formatbridge.convert.patch import BodyChanges
 from formatbridge.convert.requests import encode_request_for, prepared_request
 from formatbridge.convert.same_format import same_request_for_server
 from formatbridge.errors import ConfigurationError

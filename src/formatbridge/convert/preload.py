@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from formatbridge.arguments import shown
-from formatbridge.convert.event_validation import event_reader
+from formatbridge.convert.event_parser import event_reader
 from formatbridge.convert.input import COUNTS, KINDS, validator_of
 from formatbridge.errors import ConfigurationError
 from formatbridge.formats.format import FormatSpec

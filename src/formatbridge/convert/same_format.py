@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from formatbridge import ir
-from formatbridge.convert.body_changes import BodyChanges
 from formatbridge.convert.input import check
 from formatbridge.convert.origins import Origins
-from formatbridge.convert.patch import Patch
+from formatbridge.convert.patch import BodyChanges, Patch
 from formatbridge.convert.requests import encode_request_for
 from formatbridge.dialect import DialectRules
 from formatbridge.errors import InvalidPayloadError

@@ -7,8 +7,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.convert.bodies import Converted
-from formatbridge.convert.event_parser import EventParser
-from formatbridge.convert.event_validation import MalformedFields, check_event
+from formatbridge.convert.event_parser import EventParser, MalformedFields, check_event
 from formatbridge.errors import StreamDecodeError, TruncatedStreamError, append_to_message, with_offset
 from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.shared.tool_call_ids import UniqueCallIds
@@ -16,8 +15,7 @@ from formatbridge.ir import events
 from formatbridge.jsontext import codec
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.streaming.accumulate import Collector, VisibleTextReader
-from formatbridge.streaming.delta_template import DeltaTemplate
-from formatbridge.streaming.event_log import EventLog
+from formatbridge.streaming.delta_template import DeltaTemplate, EventLog
 from formatbridge.streaming.framing import LIMIT
 from formatbridge.streaming.sse import DONE, PINGS, ServerSentEvent
 

@@ -1,24 +1,227 @@
-"""The delta template: reads events that differ from the previous one only in their text, without parsing them again.
+"""The bytes around the text of a stream event, which recognize other events that differ only in their text.
 
-Most events of a stream are of this kind. The parser and the validator would return the same result for them, with another text.
-
-The template works with three others. The event log keeps a run of matched events as their pattern and the texts of their part, which the
-collector has anyway. The decoder gets a run later, as one event with the joined text and the number of events. It states which events
-must not be joined: ``NEVER_REPEATED`` by their members, and ``has_unknown_fields`` for the log.
+The same bytes around another string are the same JSON with another value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import re
+from collections.abc import Callable, Iterator
 from copy import copy
+from dataclasses import dataclass, replace
 from typing import Any
+
+from pydantic_core import from_json, to_json
 
 from formatbridge.ir import events
 from formatbridge.jsontext.pointers import Path
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.streaming.event_log import EventLog
-from formatbridge.streaming.event_pattern import EventPattern
 from formatbridge.streaming.framing import ServerSentEvent
+
+_COUNTED = re.compile(
+    rb'"(?:sequence_number|promptTokenCount|candidatesTokenCount|thoughtsTokenCount|totalTokenCount|tokenCount)":[ ]?(\d+)'
+    rb'|"obfuscation":[ ]?("[^"\\]*")'
+)
+"""Members that change with each event: numbers and padding, which are not read, and counts, of which the last is valid."""
+_USAGE = b'"usageMetadata"'
+_BACKSLASH = ord("\\")
+_LONG = 4096
+"""Bytes of an event that is too long for a template."""
+_NUMBER = re.compile(rb"0|[1-9]\d{0,14}")
+_PADDING = re.compile(rb'"[ !#-\[\]-~]*"')
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+
+
+class EventPattern:
+    """The bytes around the text of an event. ``frame_end``: the end of its frame, if the pattern includes the frame."""
+
+    __slots__ = ("_end", "_first", "_head", "_min_length", "_padded_end", "_tail", "_varying", "has_usage")
+
+    def __init__(self, head: bytes, tail: bytes, frame_end: bytes = b"") -> None:
+        self._head = head
+        self._tail = tail
+        self._min_length = len(head) + len(tail) + 2
+        self._end = b"}" + frame_end
+        self._padded_end = b" }" + frame_end
+        self.has_usage = _USAGE in head or _USAGE in tail
+        # Each part that varies, with the bytes after it; empty until the first use, because many events have no similar ones after them.
+        # Compiling one pattern per template would take longer than using it.
+        self._varying: list[tuple[re.Pattern[bytes], bytes]] = []
+        self._first = b""
+
+    @classmethod
+    def of(cls, data: bytes, text: str) -> EventPattern | None:
+        """Return the pattern of an event whose text is known; None unless the JSON string of the text occurs exactly once.
+
+        The string has characters outside ASCII unchanged or all escaped. If this text has another escape, a
+        later event without one becomes the pattern.
+        """
+        if not text or len(data) > _LONG:
+            return None
+        literal = to_json(text)
+        if literal not in data:
+            literal = json.dumps(text).encode()
+        start = data.find(literal)
+        if data.count(literal) != 1 or data[start - 1] == _BACKSLASH:  # the end of another string
+            return None
+        data = _without_padding(data, b"}") if data.endswith(b" }") else data
+        return cls(data[:start], data[start + len(literal) :])
+
+    def text_of(self, data: bytes) -> str | None:
+        """Return the text of another event; None if it differs in anything else, or its text is no JSON string."""
+        if data.endswith(self._padded_end):
+            data = _without_padding(data, self._end)
+        if not self._varying:
+            self._divide()
+        if len(self._varying) > 1:
+            literal = self._find_text(data)
+            if literal is None:
+                return None
+        elif len(data) >= self._min_length and data.startswith(self._head) and data.endswith(self._tail):
+            literal = data[len(self._head) : len(data) - len(self._tail)]
+        else:
+            return None
+        return _parse_string(literal)
+
+    def _divide(self) -> None:
+        """Divide the bytes at the text and at the other members that vary."""
+        (_, self._first), *before_text = _split(self._head)
+        (_, behind_text), *after_text = _split(self._tail)
+        self._varying = [*before_text, (_STRING, behind_text), *after_text]
+
+    def _find_text(self, data: bytes) -> bytes | None:
+        """Return the JSON string of the text, for a pattern in which other members vary too."""
+        if not data.startswith(self._first):
+            return None
+        literal, at = None, len(self._first)
+        for pattern, following in self._varying:
+            match = pattern.match(data, at)
+            if match is None:
+                return None
+            at = match.end()
+            if not data.startswith(following, at):
+                return None
+            at += len(following)
+            if pattern is _STRING:
+                literal = match[0]
+        return literal if at == len(data) else None
+
+    def framed(self, before: bytes, after: bytes) -> EventPattern:
+        """Return the pattern of the same events in their frame."""
+        out = EventPattern(before + self._head, self._tail + after, after)
+        if self._varying:
+            *others, (pattern, last) = self._varying
+            out._first, out._varying = before + self._first, [*others, (pattern, last + after)]
+        return out
+
+    def filled(self, text: str) -> bytes:
+        """Return the event with another text."""
+        return self._head + to_json(text) + self._tail
+
+
+def _parse_string(literal: bytes) -> str | None:
+    """Parse a JSON string; return None for other bytes, and for white space around it, because a line break would end the event's line."""
+    if literal[:1] != b'"' or literal[-1:] != b'"':
+        return None
+    try:
+        return str(from_json(literal))
+    except ValueError:
+        return None
+
+
+def _without_padding(data: bytes, end: bytes) -> bytes:
+    """Return an event without the spaces before its last brace, which servers of messages add as padding."""
+    return data[: -len(end)].rstrip(b" ") + end
+
+
+def _split(text: bytes) -> list[tuple[re.Pattern[bytes], bytes]]:
+    """Split text at the members that vary. Return the pattern of each and the text after it; the first pattern is unused."""
+    out, at, pattern = [], 0, _NUMBER
+    for match in _COUNTED.finditer(text):
+        start, end = match.span(match.lastindex or 0)
+        if text[match.start() - 1] == _BACKSLASH:  # in the name of another member
+            continue
+        out.append((pattern, text[at:start]))
+        pattern, at = _NUMBER if match.lastindex == 1 else _PADDING, end
+    return [*out, (pattern, text[at:])]
+
+
+@dataclass(slots=True)
+class _Run:
+    """Consecutive events of one pattern. Their texts are ``pieces[start:end]``; without ``end`` the run is open.
+
+    ``last``: the bytes of the last event, if its counts are valid. ``is_counted``: the number of events matters, so that one event with
+    all texts is not equivalent to them.
+    """
+
+    pattern: EventPattern
+    pieces: list[str]
+    start: int
+    end: int | None = None
+    last: bytes | None = None
+    is_counted: bool = False
+
+    def events(self) -> Iterator[bytes]:
+        """Yield equivalent events: each event, or one with all texts. The last one is unchanged if its counts are valid."""
+        texts = self.pieces[self.start : self.end]
+        if self.last is not None:
+            texts.pop()
+        if self.is_counted:
+            yield from map(self.pattern.filled, texts)
+        elif texts:
+            yield self.pattern.filled("".join(texts))
+        if self.last is not None:
+            yield self.last
+
+
+class EventLog:
+    """The events of a stream. Of events that match a delta template the log keeps nothing: the collector has their texts already."""
+
+    __slots__ = ("_entries",)
+
+    def __init__(self) -> None:
+        self._entries: list[bytes | _Run] = []
+
+    def add(self, data: bytes) -> None:
+        """Add an event, which ends a run."""
+        if self._entries and isinstance(run := self._entries[-1], _Run):
+            run.end = len(run.pieces)
+        self._entries.append(data)
+
+    def begin_run(self, pattern: EventPattern, pieces: list[str], *, is_counted: bool = False) -> None:
+        """Begin a run with the last events that have its pattern. Later events of the run only add their text to ``pieces``."""
+        start = len(pieces)
+        while start and not pattern.has_usage and self._ends_with(pattern, pieces[start - 1]):
+            self._entries.pop()
+            start -= 1
+        self._entries.append(_Run(pattern, pieces, start, is_counted=is_counted))
+
+    def _ends_with(self, pattern: EventPattern, text: str) -> bool:
+        last = self._entries[-1] if self._entries else None
+        return isinstance(last, bytes) and pattern.text_of(last) == text
+
+    def copy(self) -> EventLog:
+        """Return a copy that later events do not change."""
+        out = EventLog()
+        out._entries = [*self._entries]
+        if out._entries and isinstance(run := out._entries[-1], _Run):
+            out._entries[-1] = replace(run, end=len(run.pieces))
+        return out
+
+    def keep_last(self, data: bytes) -> None:
+        """Keep the bytes of the last event of the open run."""
+        run = self._entries[-1]
+        assert isinstance(run, _Run)
+        run.last = data
+
+    def __iter__(self) -> Iterator[bytes]:
+        for entry in self._entries:
+            if isinstance(entry, bytes):
+                yield entry
+            else:
+                yield from entry.events()
+
 
 _ATTEMPTS = 16
 """Number of templates in a row that match no event, after which a stream gets no more."""

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from formatbridge.testing.clock import VirtualClock
+from formatbridge.testing.events import QUIRKS, Quirk
 from formatbridge.testing.fake_relay import FakeRelay
 from formatbridge.testing.faults import Cut, Fail, FaultTransport, Stall
-from formatbridge.testing.quirks import QUIRKS, Quirk
 from formatbridge.testing.script import Answer, Body, Failure, Recorded, ScriptError, Step, ToolCall, Usage
 
 __all__ = [

@@ -11,17 +11,25 @@ from urllib.parse import urlsplit
 
 import formatbridge as fb
 from formatbridge.arguments import checked_names, shown, type_name
-from formatbridge.client.http_libraries import build_async_stream, build_response, build_stream, library_of
+from formatbridge.client.connection_pool import build_async_stream, build_response, build_stream, library_of
 from formatbridge.client.profile import checked_url, origin_of
 from formatbridge.client.settings import Clock, checked
 from formatbridge.client.token_counts import TokenCounter
 from formatbridge.errors import ConfigurationError
 from formatbridge.testing import endpoints
-from formatbridge.testing.encoded_answer import encoded_answer
-from formatbridge.testing.events import compact, rechunk, write_array, write_event
+from formatbridge.testing.endpoints import encoded_answer
+from formatbridge.testing.events import (
+    QUIRKS,
+    Quirk,
+    apply_error_quirks,
+    apply_models_quirks,
+    compact,
+    rechunk,
+    write_array,
+    write_event,
+)
 from formatbridge.testing.faults import Fault, apply_fault, apply_fault_async, with_fault, with_fault_async
 from formatbridge.testing.in_memory import InMemoryTransport
-from formatbridge.testing.quirks import QUIRKS, Quirk, apply_error_quirks, apply_models_quirks
 from formatbridge.testing.script import Answer, Body, Failure, Recorded, Script, ScriptedStep, ScriptPlayer
 from formatbridge.testing.vendor_rules import SERVER_RULES, Facts, Issued, broken_rules
 from formatbridge.testing.vendor_rules.responses import asks_for_token, stores_answer

@@ -36,7 +36,7 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
 from formatbridge.report.ledger import Ledger
 
-GOOGLE: ir.Format = "generate_content"
+_GOOGLE: ir.Format = "generate_content"
 """The issuer of the tokens in ``extra_content.google``, where Google's OpenAI-compatible server sends them (recorded traffic)."""
 SIGNATURE_FIELDS = frozenset({"extra_content", "thought_signature"})
 """Fields of a message with its signature."""
@@ -66,7 +66,7 @@ def decode_extra_content(raw: JsonObject, src: str) -> tuple[ir.Signature | None
         return None, extra
     token_src = f"{src}/extra_content/{key}/thought_signature"
     slot = key if key != _SLOTS[0] else None
-    return decode_token(token, GOOGLE, "thought", token_src, None, "chat_completions", slot), extra
+    return decode_token(token, _GOOGLE, "thought", token_src, None, "chat_completions", slot), extra
 
 
 def encode_extra_content(token: str, key: str | None = None) -> JsonObject:
@@ -107,7 +107,7 @@ def has_message_signature(part: ir.Part) -> bool:
         return False
     token = part.signature
     is_of_message = isinstance(part, ir.Text) or (token.kind == "call" and not part.text)
-    return is_of_message and token.issuer == GOOGLE and token.received_in == "chat_completions"
+    return is_of_message and token.issuer == _GOOGLE and token.received_in == "chat_completions"
 
 
 def encode_message_signature(
@@ -153,7 +153,7 @@ def encode_answer_signature(signature: ir.Signature | None, losses: Ledger, opti
     if not options.carry_reasoning:
         losses.dropped(signature, code="foreign_signature")
         return {}
-    is_native = signature.issuer == GOOGLE
+    is_native = signature.issuer == _GOOGLE
     return encode_extra_content(
         signature.token if is_native else encode_token(signature, "chat_completions"), signature.received_key
     )
@@ -170,17 +170,17 @@ _ISSUERS: tuple[tuple[str, ir.Format], ...] = (
     ("anthropic-", "messages"),
     ("openai-responses-", "responses"),
     ("xai-responses-", "responses"),
-    ("google-", GOOGLE),
+    ("google-", _GOOGLE),
 )
 """The issuer of a detail's token, by the prefix of the detail's ``format``. Source: recorded traffic."""
 _DETAIL_FORMATS: dict[ir.FormatName, str] = {
     "messages": "anthropic-claude-v1",
     "responses": "openai-responses-v1",
-    GOOGLE: "google-gemini-v1",
+    _GOOGLE: "google-gemini-v1",
     "chat_completions": "unknown",
 }
 """The ``format`` of encoded details, by issuer."""
-_DATA_KINDS: dict[ir.Format, ir.SignatureKind] = {"messages": "redacted", "responses": "encrypted", GOOGLE: "thought"}
+_DATA_KINDS: dict[ir.Format, ir.SignatureKind] = {"messages": "redacted", "responses": "encrypted", _GOOGLE: "thought"}
 """The kind of a token in ``data``, by issuer."""
 _DETAIL = frozenset({"type", "id", "text", "summary", "data", "signature", "index"})
 _DETAIL_STRINGS = frozenset({"id", "text", "summary", "data", "signature", "format"})

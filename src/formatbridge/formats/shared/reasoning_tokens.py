@@ -218,7 +218,7 @@ def id_of(part: ir.Reasoning) -> str | None:
     return (part.signature and part.signature.item_id) or part.id
 
 
-def may_hold_tag(text: bytes | bytearray | str) -> bool:
+def _may_hold_tag(text: bytes | bytearray | str) -> bool:
     """Return whether JSON text may contain a tagged token. It is a fast check, because most text has none."""
     if isinstance(text, str):
         return _TAG in text or _TAG_IN_BYTES in text
@@ -334,7 +334,7 @@ def without_foreign_tokens(
     """
     # A client sends back a converted answer with carried tokens, and this request goes to the vendor of its format directly.
     # That server would reject the token of another vendor (anthropics/anthropic-sdk-python#1598, openai/codex#8128).
-    if isinstance(text, bytes | bytearray | str) and not may_hold_tag(text):
+    if isinstance(text, bytes | bytearray | str) and not _may_hold_tag(text):
         return raw, {}
     tokens = _carried(raw, body, format)
     if not tokens:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import formatbridge as fb
-from formatbridge.testing.vendor_rules import clouds, groq, item_checks
+from formatbridge.testing.vendor_rules import clouds
 from formatbridge.testing.vendor_rules import combination_checks as combinations
 from formatbridge.testing.vendor_rules import server_checks as checks
 from formatbridge.testing.vendor_rules.rule import Rule
@@ -88,13 +88,13 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
         "responses": (
             checks.no_fields("openrouter.ai/docs/api_reference/responses/error-handling", "previous_response_id"),
             combinations.store_is_false("BerriAI/litellm#30851", "Invalid input: expected false"),
-            item_checks.known_includes(
+            combinations.known_includes(
                 "OpenRouterTeam/typescript-sdk, src/models/responseincludesenum.ts",
                 *("code_interpreter_call.outputs", "computer_call_output.output.image_url", "file_search_call.results"),
                 *("message.input_image.image_url", "reasoning.encrypted_content"),
                 *("web_search_call.action.sources", "web_search_call.results"),
             ),
-            item_checks.no_tool_types("openai/codex#18307, awsl-project/maxx#537", "Invalid Responses API request", "namespace"),
+            combinations.no_tool_types("openai/codex#18307, awsl-project/maxx#537", "Invalid Responses API request", "namespace"),
         ),
     },
     "deepseek": {
@@ -258,7 +258,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.functions_only(_GROQ, prefix=("browser_search", "code_interpreter")),
             checks.at_most(_GROQ, "tools", 128),
         ),
-        "responses": groq.RESPONSES,
+        "responses": clouds.GROQ_RESPONSES,
     },
     "xai": {
         _CHAT: (
@@ -298,9 +298,9 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             combinations.no_instructions_in_continuation(
                 "holon-run/holon#2158", "Argument not supported: instructions and previous_response_id together"
             ),
-            item_checks.no_items_of_openai("router-for-me/CLIProxyAPI#4434", 422, _NO_ITEM_OF_XAI),
-            item_checks.no_null_in_items("Wei-Shaw/sub2api#4237, lidge-jun/opencodex#2239", "content", 422, _NO_ITEM_OF_XAI),
-            item_checks.tool_types(
+            combinations.no_items_of_openai("router-for-me/CLIProxyAPI#4434", 422, _NO_ITEM_OF_XAI),
+            combinations.no_null_in_items("Wei-Shaw/sub2api#4237, lidge-jun/opencodex#2239", "content", 422, _NO_ITEM_OF_XAI),
+            combinations.tool_types(
                 "maximhq/bifrost#5428",
                 422,
                 "function",
@@ -314,7 +314,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 "mcp",
                 "shell",
             ),
-            item_checks.no_keys_of_tools(
+            combinations.no_keys_of_tools(
                 f"NOirBRight/CodexHub#517, {_XAI_TYPES}, ModelTool",
                 *("web_search.external_web_access", "web_search.search_context_size", "web_search.user_location"),
                 *("file_search.filters", "file_search.ranking_options", "code_interpreter.container"),
@@ -323,7 +323,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.at_most(f"{_XAI_TYPES}, ModelResponse.tools", "tools", 128),
             checks.in_range(f"{_XAI_TYPES}, ModelRequest.top_logprobs", "top_logprobs", 0, 8),
             checks.image_types(_XAI_IMAGES, *_STILL_IMAGES, message=_NOT_OF_XAI),
-            item_checks.known_efforts_of_reasoning(_XAI_EFFORTS, "none", "low", "medium", "high", "xhigh"),
+            combinations.known_efforts_of_reasoning(_XAI_EFFORTS, "none", "low", "medium", "high", "xhigh"),
         ),
     },
     "cerebras": {
