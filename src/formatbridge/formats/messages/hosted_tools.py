@@ -135,7 +135,14 @@ def encode_hosted_tool(tool: ir.HostedTool, losses: Ledger) -> JsonObject | None
     if is_web:
         # By default these versions let code filter pages, which Claude Haiku 4.5 rejects (mangowhoiscloud/geode#632).
         losses.added_in(body, "allowed_callers", ["direct"], WITHOUT_CODE)
-    return body | encode_cache(tool.cache, losses)
+    return _with_cache(body, tool.cache, losses)
+
+
+def _with_cache(encoded: JsonObject, mark: ir.CacheMark | None, losses: Ledger) -> JsonObject:
+    """Add a cache mark to an encoded tool and return the same object, in which the ledger finds added fields."""
+    if mark is not None:
+        encoded |= encode_cache(mark, losses)
+    return encoded
 
 
 def hosted_name(kind: str) -> str | None:
@@ -230,7 +237,7 @@ def encode_server(server: ir.McpServer, losses: Ledger) -> tuple[JsonObject, Jso
     switched = server.denied_tools if server.allowed_tools is None else server.allowed_tools
     if switched:
         toolset["configs"] = {name: {"enabled": server.allowed_tools is not None} for name in switched}
-    return entry, toolset | encode_cache(server.cache, losses)
+    return entry, _with_cache(toolset, server.cache, losses)
 
 
 def _read_authorization_token(server: ir.McpServer, losses: Ledger) -> str | None:
