@@ -132,7 +132,8 @@ def read_checked(body: Any, format: FormatSpec, kind: Kind) -> tuple[Ledger, Jso
 
 def _checked_object(losses: Ledger, raw: JsonObject, pointer: str, format: FormatSpec, kind: Kind) -> JsonObject:
     """Validate the body of a ledger, or an object in it at ``pointer``, and return it with the documented keys."""
-    _refuse_other_format(raw, format, kind)
+    if format.content_fields.get(kind) not in raw:
+        _refuse_other_format(raw, format, kind)
     try:
         checked: JsonObject = validator_of(format, kind)(raw)
     except ValidationError:
@@ -215,24 +216,21 @@ def check_answer(raw: JsonObject, format: FormatSpec, kind: Kind = "response") -
 
 
 def _read_object(body: Any, format: FormatSpec, kind: Kind) -> Ledger:
-    """Read the JSON object that a caller passes; return a ledger that holds it."""
-    if not isinstance(body, TEXT):
-        return _read_slowly(body, format, kind)
-    # pydantic-core's parser rejects lone surrogates, and its errors have no pointers. ``_read_slowly`` reads again what it rejects.
-    if isinstance(body, bytearray):  # the caller may change it before the report is read
-        body = bytes(body)
-    try:  # the parser reads ``1e400`` as infinity without an error; ``_refuse_infinity`` checks for it later
-        raw = from_json(body, allow_inf_nan=False, cache_strings="keys")
-    except (ValueError, TypeError):
-        return _read_slowly(body, format, kind)
-    return Ledger(raw, format.field_paths, body) if type(raw) is dict else _no_object(raw, format.name, kind)
-
-
-def _read_slowly(body: Any, format: FormatSpec, kind: Kind) -> Ledger:
-    """Read a dict, a typed model, or text that pydantic-core's parser rejects; replace lone surrogates."""
+    """Read the JSON object that a caller passes; return a ledger that holds it. U+FFFD replaces lone surrogates."""
+    text: bytes | str | None = None
     replacements: list[codec.Replacement] = []
-    text = body if isinstance(body, TEXT) else None
-    raw = _object_of(body, format.name, kind, replacements) if text is None else _reread(text, format.name, kind, replacements)
+    if not isinstance(body, TEXT):
+        raw = _object_of(body, format.name, kind, replacements)
+    else:
+        text = bytes(body) if isinstance(body, bytearray) else body  # the caller may change it before the report is read
+        # pydantic-core's parser rejects lone surrogates, and its errors have no pointers. It reads ``1e400`` as infinity without an error;
+        # ``_refuse_infinity`` checks for it later.
+        try:
+            raw = from_json(text, allow_inf_nan=False, cache_strings="keys")
+        except (ValueError, TypeError):
+            raw = _reread(text, format.name, kind, replacements)
+        if type(raw) is not dict:
+            _no_object(raw, format.name, kind)
     losses = Ledger(raw, format.field_paths, text)
     if replacements:
         losses.replaced(replacements)

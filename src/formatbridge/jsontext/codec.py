@@ -23,6 +23,7 @@ from formatbridge.jsontext.types import JsonValue
 
 _MAX_DIGITS = 4300  # the default limit of ``sys.set_int_max_str_digits``
 _MAX_BITS = 14_000
+_VALID, _CONTAINERS = frozenset({bool, type(None)}), frozenset({dict, list})
 _BOM = codecs.BOM_UTF8.decode()
 _MAX_DUMPED = 64 * 1024 * 1024
 _MAX_POINTER_BYTES = 16 * 1024 * 1024  # of all pointers to replaced texts; each repeats the keys above it
@@ -140,21 +141,30 @@ def checked(value: JsonValue, replaced: list[Replacement] | None = None) -> Json
             raise NotJsonError(pointer_to(parent)[:200], f"is nested more than {MAX_DEPTH} levels deep")
         is_object = isinstance(node, dict)
         for key, item in node.items() if is_object else enumerate(node):
-            if is_object and not (isinstance(key, str) and (key.isascii() or not _has_surrogate(key))):
-                raise NotJsonError(pointer_to(parent), f"has the key {key!r}, expected a string of valid Unicode")
+            name = _checked_key(key, parent) if is_object and not (type(key) is str and key.isascii()) else key
             kind = type(item)
-            if (kind is str and item.isascii()) or item is None or kind is bool:
+            if kind in _VALID or (kind is str and item.isascii()) or (kind is int and item.bit_length() <= _MAX_BITS):
                 leaf = item
+            elif kind in _CONTAINERS:
+                leaf = kind()
+                pending.append((item, leaf, (parent, name), depth + 1))
             else:
-                place = (parent, key)
+                place = (parent, name)
                 leaf, nested = _checked_leaf(item, place, replaced)
                 if nested:
                     pending.append((item, leaf, place, depth + 1))
             if is_object:
-                node_copy[key if type(key) is str else _as_json(key)] = leaf
+                node_copy[name] = leaf
             else:
                 node_copy.append(leaf)
     return copy
+
+
+def _checked_key(key: object, parent: Place) -> str:
+    """Return the key of a member as a ``str``; ``parent`` is the place of its object."""
+    if not isinstance(key, str) or _has_surrogate(key):
+        raise NotJsonError(pointer_to(parent), f"has the key {key!r}, expected a string of valid Unicode")
+    return str(_as_json(key))
 
 
 def _checked_leaf(item: JsonValue, place: Place, replaced: list[Replacement] | None) -> tuple[JsonValue, bool]:
