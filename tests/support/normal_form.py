@@ -19,7 +19,7 @@ JsonObject = dict[str, Any]
 
 _NOWHERE = frozenset({
     "src", "received_in", "continues_last_turn", "second_src", "index_src", "index_count", "extra", "raw", "format", "item_id",
-    "has_generated_id", "tagged_text", "seal_key", "key",
+    "has_generated_id", "has_calls", "has_added_tools", "tagged_text", "seal_key", "key",
 })  # fmt: skip
 """Fields with the place of a node, or with values that only its format has."""
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from typing_extensions import TypeVar
 
 from formatbridge import formats, ir
-from formatbridge.arguments import checked_model, checked_status, checked_stream, type_name
+from formatbridge.arguments import checked_status, type_name
 from formatbridge.base_errors import MissingModelError
 from formatbridge.convert.input import (
     Body,
@@ -25,7 +25,7 @@ from formatbridge.convert.input import (
 )
 from formatbridge.convert.origins import Origins
 from formatbridge.convert.patch import Patch
-from formatbridge.convert.requests import encode_request_for, prepared_request, same_request
+from formatbridge.convert.requests import checked_options, encode_request_for, prepared_request, same_request
 from formatbridge.convert.same_format import same_request_for_server
 from formatbridge.errors import ConfigurationError, InvalidPayloadError, LossyConversionError
 from formatbridge.formats.format import CallerTool, Context, FormatSpec, Kind
@@ -296,9 +296,7 @@ def convert_request(
     URL; for other sources they override the body. A ``Target`` with a dialect or facts about the model gets the request as these accept it.
     Raises ``InvalidPayloadError`` for a body that is invalid in its format, and ``LossyConversionError`` according to ``options.raise_on``.
     """
-    options = options_of(options)
-    checked_model(model)
-    checked_stream(stream)
+    options = checked_options(options, model, stream)
     source_format, target_format = formats.load_both(source_of(body, "request") if source is None else source, target)
     losses, checked = read_checked(body, source_format, "request")
     raw: JsonObject = losses.body

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Required, TypedDict, Unpack, 
 from urllib.parse import quote
 
 from formatbridge import formats, ir
-from formatbridge.arguments import checked_model
 from formatbridge.base_errors import MissingModelError
 from formatbridge.convert.bodies import Converted, ConvertedRequest, ModelT_co, refuse_losses
 from formatbridge.convert.input import Body, note_malformed, read_answer, read_count_request
 from formatbridge.convert.patch import BodyChanges
-from formatbridge.convert.requests import encode_request_for, prepared_request
+from formatbridge.convert.requests import checked_options, encode_request_for, prepared_request
 from formatbridge.convert.same_format import same_request_for_server
 from formatbridge.errors import ConfigurationError
 from formatbridge.formats.format import CallerTool, CountSpec, FormatSpec
@@ -108,8 +107,7 @@ def request_to_count(
     body: Any, source: FormatOrName, target: FormatOrName, model: str | None, options: Options | None
 ) -> ConvertedRequest:
     """Convert a request to count tokens. For a target without such an endpoint, return the whole request, for an estimate."""
-    options = options_of(options)
-    checked_model(model)
+    options = checked_options(options, model)
     source_format, target_format = formats.load_both(source, target)
     losses, raw, checked, key = read_count_request(body, source_format)
     model = model or raw.get("model") or losses.body.get("model") or ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from formatbridge import ir
+from formatbridge.arguments import checked_model, checked_stream
 from formatbridge.formats.format import CallerTool, FormatSpec
 from formatbridge.formats.model_facts import ModelFacts
 from formatbridge.formats.shared.model_rules import adapt_to_model, options_for_model
@@ -14,12 +15,32 @@ from formatbridge.formats.shared.server_rules import adapt_to_server
 from formatbridge.formats.shared.tools import adapt_tools
 from formatbridge.formats.shared.turns import without_billing_header
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.options import Options
+from formatbridge.options import DEFAULT_OPTIONS, Options, options_of
 from formatbridge.report.ledger import Ledger
 
 
+def checked_options(options: Options | None, model: str | None, stream: bool | None = None) -> Options:
+    """Check the optional arguments of the conversion of a request, and return the options to use."""
+    if model is not None:
+        checked_model(model)
+    if stream is not None:
+        checked_stream(stream)
+    return DEFAULT_OPTIONS if options is None else options_of(options)
+
+
 def prepared_request(request: ir.Request, source_format: FormatSpec, losses: Ledger, options: Options) -> ir.Request:
-    """Return a request without what the options remove: tokens without a valid seal, and the billing header."""
+    """Return a request without what the options remove: tokens without a valid seal, and the billing header.
+
+    It also notes whether the messages have calls, results or tools.
+    """
+    request.has_calls = request.has_added_tools = False
+    for message in request.messages:
+        if message.tools:
+            request.has_added_tools = True
+        for part in message.parts if not request.has_calls else ():
+            if type(part) is ir.ToolCall or type(part) is ir.ToolResult:
+                request.has_calls = True
+                break
     if options.token_key is not None:
         request = check_request_tokens(request, options.token_key, losses)
     if options.strip_billing_header and source_format.billing_header:
@@ -42,7 +63,9 @@ def encode_request_for(
         request = adapt_to_server(request, target_format, losses)
     if request.format == target_format.name:
         request = _with_unchanged_items(request)
-    request, tools = adapt_tools(request, target_format.tool_rules, losses)
+    tools: dict[str, CallerTool] = {}
+    if request.tools or request.has_calls or request.has_added_tools or request.tool_choice is not None:
+        request, tools = adapt_tools(request, target_format.tool_rules, losses)
     body = target_format.encode_request(request, losses, options)
     if target_format.dialect is not None:
         body = rename_for_server(body, request, target_format, losses)

@@ -167,7 +167,8 @@ class Request:
     """A whole request, independent of its source format.
 
     ``settings`` holds the flat values; ``extra`` the unmodelled fields of the source format, by pointer. ``continues_last_turn``: the
-    source's server continues the text of a final turn of the model (prefill).
+    source's server continues the text of a final turn of the model (prefill). ``has_calls`` and ``has_added_tools`` are false if it is
+    certain that the messages have neither calls nor results, and that no message adds tools: then some steps have nothing to do.
     """
 
     format: FormatName
@@ -186,3 +187,5 @@ class Request:
     src: str = ""
     extra: JsonObject | None = None
     continues_last_turn: bool = False
+    has_calls: bool = True
+    has_added_tools: bool = True

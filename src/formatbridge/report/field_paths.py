@@ -39,11 +39,12 @@ class LossRule:
         """Return whether a value is no loss. Members that are null do not count."""
         if isinstance(value, dict):
             value = {key: member for key, member in value.items() if member is not None}
-        if is_empty(value):
-            return True
         if self.by_member and isinstance(value, list | dict):
             return all(map(self.is_neutral, value.values() if isinstance(value, dict) else value))
-        return bool(self.neutral) and any(value == neutral and type(value) is type(neutral) for neutral in self.neutral)
+        for neutral in self.neutral:
+            if value == neutral and type(value) is type(neutral):
+                return True
+        return is_empty(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

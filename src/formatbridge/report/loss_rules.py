@@ -100,6 +100,8 @@ LOSS_RULES: Mapping[str, LossRule] = {
 NO_LOSS: frozenset[str] = frozenset({
     "Request.format",
     "Request.continues_last_turn",  # ``note_prefill`` reports it where there is such a turn
+    "Request.has_calls",  # the next two repeat what the messages have
+    "Request.has_added_tools",
     "AudioOutput.voice_vendor",
     "Media.vendor",  # whose storage has the file
     "Reasoning.is_summary",  # only distinguishes summaries from other reasoning; the text stays

@@ -29,7 +29,7 @@ from formatbridge.formats.shared.media import (
 )
 from formatbridge.formats.shared.parts import (
     COMMON_IMAGES,
-    decode_cache,
+    decode_cache_and_extra,
     decode_cache_control,
     encode_cache_breakpoint,
     encode_cache_control,
@@ -52,8 +52,8 @@ _DETAILS = frozenset({"auto", "low", "high", "original"})
 _CONTROL_TTLS = {"30m": "1h", "12h": "1h"}
 """Cache durations of this format to the nearest one of Messages. Others stay."""
 
-_PARTS = {kind: frozenset({"type", kind, "prompt_cache_breakpoint"}) for kind in ("text", "image_url", "input_audio", "file")}
-"""Keys that the decoder reads, by the type of a part, which is also the key of its value."""
+_TEXT, _IMAGE, _AUDIO, _FILE = (frozenset({"type", kind}) for kind in ("text", "image_url", "input_audio", "file"))
+_IMAGE_URL = frozenset({"url", "detail"})
 _VIDEO = frozenset({"type", "video_url", "cache_control"})
 _DOCUMENT_URL = frozenset({"type", "document_url", "document_name"})
 _FILE_URL = frozenset({"type", "file_url", "file_name"})
@@ -71,7 +71,10 @@ def decode_content(content: str | list[JsonObject] | JsonObject | None, src: str
     # Cloudflare's servers answer a JSON schema with an object (fixture content_object).
     if isinstance(content, dict):
         return [ir.Text(dumps(content).decode(), src)]
-    return [decode_part(part, f"{src}/{index}") for index, part in enumerate(content or ())]
+    parts: list[ir.Part] = []
+    for index, part in enumerate(content or ()):
+        parts.append(decode_part(part, f"{src}/{index}"))
+    return parts
 
 
 def encode_content(parts: Sequence[ir.Part], losses: Ledger) -> str | list[JsonObject]:
@@ -114,10 +117,8 @@ def _decode_unknown(raw: JsonObject, src: str) -> ir.Part:
     return ir.Opaque(format="chat_completions", raw=raw, label=str(raw.get("type")), src=src)
 
 
-def encode_cache(mark: ir.CacheMark | None, losses: Ledger) -> JsonObject:
-    """Encode the cache mark of a part; without a mark, no field."""
-    if mark is None:
-        return {}
+def encode_cache(mark: ir.CacheMark, losses: Ledger) -> JsonObject:
+    """Encode the cache mark of a part as one of its fields."""
     drop_unheld(mark, losses)
     if losses.dialect is not None and losses.dialect.cache_marks == "cache_control":
         return encode_cache_mark_of_messages(mark, losses)
@@ -130,14 +131,9 @@ def encode_cache_mark_of_messages(mark: ir.CacheMark, losses: Ledger) -> JsonObj
     return encode_cache_control(mark, _CONTROL_TTLS.get(mark.ttl or "", mark.ttl), losses)
 
 
-def _unknown_fields(raw: JsonObject) -> JsonObject | None:
-    """Return the unmodelled fields of a part. They include a second cache mark."""
-    known = _PARTS[raw["type"]]
-    return read_extra(raw, known if raw.get("prompt_cache_breakpoint") else known | {"cache_control"})
-
-
 def _decode_text(raw: JsonObject, src: str) -> ir.Part:
-    return ir.Text(raw["text"], src, _unknown_fields(raw), cache=decode_cache(raw, src))
+    cache, extra = decode_cache_and_extra(raw, _TEXT, src)
+    return ir.Text(raw["text"], src, extra, cache=cache)
 
 
 def _decode_foreign_text(raw: JsonObject, src: str) -> ir.Part:
@@ -148,7 +144,8 @@ def _decode_foreign_text(raw: JsonObject, src: str) -> ir.Part:
 
 def _encode_text(part: ir.Text, losses: Ledger) -> JsonObject:
     drop_unheld(part, losses)
-    return {"type": "text", "text": part.text, **encode_cache(part.cache, losses)}
+    encoded: JsonObject = {"type": "text", "text": part.text}
+    return encoded if part.cache is None else encoded | encode_cache(part.cache, losses)
 
 
 def _decode_thinking(raw: JsonObject, src: str) -> ir.Part:
@@ -170,8 +167,10 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
     if isinstance(image, str):  # without the object around it (recorded requests)
         image = {"url": image}
     media = _media_of_text("image", image["url"], src)
-    media.detail, media.cache = image.get("detail"), decode_cache(raw, src)
-    media.extra = merge_extra(_unknown_fields(raw), read_extra(image, frozenset({"url", "detail"}), "image_url/"))
+    media.detail = image.get("detail")
+    media.cache, media.extra = decode_cache_and_extra(raw, _IMAGE, src)
+    if not _IMAGE_URL.issuperset(image):
+        media.extra = merge_extra(media.extra, read_extra(image, _IMAGE_URL, "image_url/"))
     return as_stored_file(media)
 
 
@@ -199,7 +198,7 @@ def _media_of_text(kind: ir.MediaKind, text: str, src: str) -> ir.Media:
     """Return media with a URL, a data URL or base64 data."""
     media = media_of_url(kind, text, src)
     # Some callers send base64 in place of a URL. Its first bytes show that (fixture ``audio_text_only``).
-    mime = sniff_mime(text) if media.url is not None else None
+    mime = sniff_mime(text) if media.url is not None and "://" not in text else None
     if mime is not None:
         media.mime, media.data, media.url = mime, text, None
     return media
@@ -212,22 +211,23 @@ def _decode_audio(raw: JsonObject, src: str) -> ir.Part:
         media = _media_of_text("audio", audio, src)
         if media.url is not None and "://" not in audio:  # base64 of an unknown type
             media.data, media.url = audio, None
-        media.cache, media.extra = decode_cache(raw, src), _unknown_fields(raw)
+        media.cache, media.extra = decode_cache_and_extra(raw, _AUDIO, src)
         return as_stored_file(media)
     format = audio.get("format")
     data = audio.get("data")
     # Qwen's servers take a URL or a data URL (AAswordman/Operit#601).
     is_url = data is not None and is_address(data)
     inline = read_data_url(data) if data is not None and not is_url else None
+    cache, extra = decode_cache_and_extra(raw, _AUDIO, src)
     return ir.Media(
         kind="audio",
         # ``format`` is the name of an encoding. For MP3 alone, the media type has another name (RFC 3003).
         mime={"mp3": "audio/mpeg", None: None}.get(format, f"audio/{format}"),
         data=None if is_url else inline[1] if inline else data,
         url=data if is_url else None,
-        cache=decode_cache(raw, src),
+        cache=cache,
         src=src,
-        extra=merge_extra(_unknown_fields(raw), read_extra(audio, frozenset({"data", "format"}), "input_audio/")),
+        extra=merge_extra(extra, read_extra(audio, frozenset({"data", "format"}), "input_audio/")),
     )
 
 
@@ -274,6 +274,7 @@ def _decode_file(raw: JsonObject, src: str) -> ir.Part:
     file_id = file.get("file_id")
     # The canonical node has one source. The data is what every other format can send, so the id is lost.
     unread = {"file/file_id": file_id} if data is not None and file_id is not None else None
+    cache, extra = decode_cache_and_extra(raw, _FILE, src)
     media = ir.Media(
         kind=media_kind(mime) if mime else "document",
         mime=mime,
@@ -282,9 +283,9 @@ def _decode_file(raw: JsonObject, src: str) -> ir.Part:
         file_id=None if unread else file_id,
         vendor="openai",
         filename=name,
-        cache=decode_cache(raw, src),
+        cache=cache,
         src=src,
-        extra=merge_extra(_unknown_fields(raw), read_extra(file, frozenset({"filename", "file_data", "file_id"}), "file/"), unread),
+        extra=merge_extra(extra, read_extra(file, frozenset({"filename", "file_data", "file_id"}), "file/"), unread),
     )
     return as_stored_file(media)
 
@@ -342,12 +343,12 @@ def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
     # PDF data is a document, whatever the kind of the part is. A PDF with a URL keeps its kind: documents have no URL.
     kind = "document" if part.data is not None and known_mime(part) == PDF else part.kind
     # Only a ``file`` has a name, and only an image has a level of detail (official SDK, ``FileFile`` and ``ImageURL``).
-    if kind != "document":
+    if part.filename is not None and kind != "document":
         drop_field(part, "filename", losses)
-    if kind != "image":
+    if part.detail is not None and kind != "image":
         drop_field(part, "detail", losses)
     encoded = _ENCODE_MEDIA[kind](part, losses)
-    return encoded and encoded | encode_cache(part.cache, losses)
+    return encoded if encoded is None or part.cache is None else encoded | encode_cache(part.cache, losses)
 
 
 def is_image(part: ir.Part) -> TypeGuard[ir.Media]:

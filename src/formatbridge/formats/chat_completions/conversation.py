@@ -51,33 +51,40 @@ _ASSISTANT_AND_AUDIO = _ASSISTANT | {"audio"}
 
 def decode_message(raw: JsonObject, src: str, unpaired: list[ir.ToolResult]) -> ir.Message:
     """Decode a message. Results without the id of a call are added to ``unpaired``."""
-    message = _decode_by_role(raw, src, unpaired)
+    role, content = raw["role"], raw.get("content")
+    if role == "assistant":
+        message = _decode_assistant(raw, src)
+    # The role ``function`` is deprecated (official SDK, ``ChatCompletionFunctionMessageParam``). Its results have a name and no id.
+    elif role in ("tool", "function"):
+        message = _decode_result(raw, src, unpaired)
+    else:
+        parts = decode_content(content, f"{src}/content")
+        if type(content) is not str:
+            set_unknown_severity(parts)
+        message = ir.Message(role, parts, src, None if _CONTENT.issuperset(raw) else read_extra(raw, _CONTENT))
     if message.extra and "cache_control" in message.extra:
         _mark_last_part(message, raw)
     return message
 
 
-def _decode_by_role(raw: JsonObject, src: str, unpaired: list[ir.ToolResult]) -> ir.Message:
-    role, content = raw["role"], raw.get("content")
-    if role == "assistant":
-        parts, unread = decode_parts(raw, src)
-        # No official type has ``images``. Relays put the model's images there, and clients send them back (fixture assistant_images).
-        parts += decode_images(raw.get("images"), src)
-        known = _ASSISTANT if has_values(raw.get("audio") or {}) else _ASSISTANT_AND_AUDIO  # empty audio is no loss
-        extra = read_extra(raw, known)
-        return ir.Message("assistant", parts, src, merge_extra(extra, unread) if unread else extra)
-    # The role ``function`` is deprecated (official SDK, ``ChatCompletionFunctionMessageParam``). Its results have a name and no id.
-    if role in ("tool", "function"):
-        result = decode_result(raw, src)
-        extra = read_extra(raw, _CONTENT if result.has_generated_id else _RESULT)
-        if result.has_generated_id:
-            unpaired.append(result)
-        # ``decode_result`` has read the name. In a ``tool`` message with an id, ``name`` is an unmodelled field.
-        if result.name and extra:
-            del extra["name"]
-        return ir.Message("tool", [result], src, extra)
-    parts = decode_content(content, f"{src}/content")
-    return ir.Message(role, parts if type(content) is str else set_unknown_severity(parts), src, read_extra(raw, _CONTENT))
+def _decode_assistant(raw: JsonObject, src: str) -> ir.Message:
+    parts, unread = decode_parts(raw, src)
+    # No official type has ``images``. Relays put the model's images there, and clients send them back (fixture assistant_images).
+    parts += decode_images(raw.get("images"), src)
+    known = _ASSISTANT if has_values(raw.get("audio") or {}) else _ASSISTANT_AND_AUDIO  # empty audio is no loss
+    extra = read_extra(raw, known)
+    return ir.Message("assistant", parts, src, merge_extra(extra, unread) if unread else extra)
+
+
+def _decode_result(raw: JsonObject, src: str, unpaired: list[ir.ToolResult]) -> ir.Message:
+    result = decode_result(raw, src)
+    extra = read_extra(raw, _CONTENT if result.has_generated_id else _RESULT)
+    if result.has_generated_id:
+        unpaired.append(result)
+    # ``decode_result`` has read the name. In a ``tool`` message with an id, ``name`` is an unmodelled field.
+    if result.name and extra:
+        del extra["name"]
+    return ir.Message("tool", [result], src, extra)
 
 
 def _mark_last_part(message: ir.Message, raw: JsonObject) -> None:

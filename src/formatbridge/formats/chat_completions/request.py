@@ -48,6 +48,7 @@ _KNOWN = SETTINGS.canonical.keys() | CONFIG_FIELDS | OTHER_NAMES.keys() | {
     "model", "messages", "stream", "stream_options", "stop", "max_tokens", "tools", "tool_choice", "functions", "function_call",
     "response_format", "web_search_options", "search_domain_filter", "modalities", "audio", "service_tier", "cache_control",
 }  # fmt: skip
+_TOOL_FIELDS = frozenset({"tools", "functions", "web_search_options", "search_domain_filter"})
 _BODY = frozenset({"model", "messages", "stream"})
 """Keys that ``decode_request`` reads itself."""
 
@@ -70,7 +71,7 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     drop_unheld(request, losses)
     model = losses.added("/model", "") if request.model is None else request.model
     body: JsonObject = {"model": model, "messages": _encode_conversation(request, losses, options)}
-    tools = _all_tools(request, losses)
+    tools = _all_tools(request, losses) if request.has_added_tools else request.tools
     if tools or request.tool_choice or "parallel_tool_calls" in request.settings:
         body |= _encode_tools(request, tools, losses)
     excludes = _what_excludes_reasoning(request, body, losses)
@@ -92,8 +93,8 @@ def _encode_conversation(request: ir.Request, losses: Ledger, options: Options) 
     # Chat templates of open models reject later system messages: "System message must be at the beginning" (QwenLM/Qwen3.8#244).
     in_order = request.messages if options.mid_system == "native" else with_instructions_first(request.messages, losses)
     is_dropped = options.json_mode == "drop" and not has_any_object(losses.dialect)
-    messages = with_json_instruction(in_order, None if is_dropped else request.output_format)
-    encoded = _encode_messages(messages, losses)
+    messages = in_order if request.output_format is None or is_dropped else with_json_instruction(in_order, request.output_format)
+    encoded = _encode_messages(messages, request.has_calls, losses)
     if messages is not in_order:
         note_json_instruction(encoded, "/messages", losses)
     # Only Anthropic documents that a final assistant message is continued (official SDK of Anthropic, ``messages``: prefill).
@@ -106,7 +107,7 @@ def _encode_conversation(request: ir.Request, losses: Ledger, options: Options) 
 
 def _what_excludes_reasoning(request: ir.Request, body: JsonObject, losses: Ledger) -> str | None:
     """Return the code of what a request has that the server rejects with reasoning; None: nothing."""
-    if forced_call_excludes_reasoning(losses) and "tool_choice" in body and forces_call(request):
+    if "tool_choice" in body and forced_call_excludes_reasoning(losses) and forces_call(request):
         return "with_forced_call"
     if losses.dialect is not None and losses.dialect.format_excludes_reasoning and has_output_format(request):
         return "with_output_format"
@@ -120,8 +121,10 @@ def _what_excludes_reasoning(request: ir.Request, body: JsonObject, losses: Ledg
 def _decode_nested_options(body: JsonObject, request: ir.Request) -> None:
     """Decode the fields that are not flat settings: tools, reasoning settings, output formats."""
     unread = decode_nested_settings(body, request.settings)  # type: ignore[arg-type]  # built key by key
-    request.extra = merge_extra(read_extra(body, _KNOWN), unread)
-    request.tools = _decode_tools(body)
+    if unread or not _KNOWN.issuperset(body):
+        request.extra = merge_extra(read_extra(body, _KNOWN), unread)
+    if not _TOOL_FIELDS.isdisjoint(body):
+        request.tools = _decode_tools(body)
     # ``function_call`` is "deprecated in favor of `tool_choice`" (official SDK, ``CompletionCreateParams``). So with both,
     # ``tool_choice`` is valid (fixture tool_choice_twice).
     choice, legacy = body.get("tool_choice"), body.get("function_call")
@@ -151,14 +154,14 @@ def _decode_messages(raws: list[JsonObject]) -> list[ir.Message]:
     return messages
 
 
-def _encode_messages(messages: list[ir.Message], losses: Ledger) -> list[JsonObject]:
+def _encode_messages(messages: list[ir.Message], has_calls: bool, losses: Ledger) -> list[JsonObject]:
     """Encode messages. Results follow the message with their calls directly, and their media follow the last of these results."""
     messages_out: list[JsonObject] = []
     media: list[JsonObject] = []
     generated_ids: set[str] = set()
     # "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'"
     # (langgenius/dify#32222). So media wait until the last result of a turn is encoded.
-    for message in with_results_in_place(messages, losses, joins_turns=False):
+    for message in with_results_in_place(messages, losses, joins_turns=False) if has_calls else messages:
         drop_unheld(message, losses)
         if not message.parts and message.role in ("system", "developer"):  # it only changed the tools or the effort
             continue
@@ -166,7 +169,8 @@ def _encode_messages(messages: list[ir.Message], losses: Ledger) -> list[JsonObj
         if media and encoded and encoded[0]["role"] != "tool":
             messages_out += flush_media(media)
         messages_out += encoded
-    messages_out += flush_media(media)
+    if media:
+        messages_out += flush_media(media)
     if generated_ids:
         _note_generated_ids(messages_out, generated_ids, losses)
     return messages_out

@@ -75,8 +75,9 @@ def decode_nested_settings(body: JsonObject, settings: JsonObject) -> JsonObject
     tier = body.get("service_tier")
     if tier:
         settings["tier"] = TIERS.canonical.get(tier, tier)
-    optional = (("modalities", "modalities"), ("automatic_cache", "cache_control"))
-    settings |= {name: body[wire] for name, wire in optional if body.get(wire)}
+    for name, wire in (("modalities", "modalities"), ("automatic_cache", "cache_control")):
+        if body.get(wire):
+            settings[name] = body[wire]
     options = body.get("stream_options")
     if options:
         _decode_stream_options(options, settings)

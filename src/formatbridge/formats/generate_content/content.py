@@ -261,7 +261,9 @@ def _encode_media(part: ir.Media, pointer: str, context: EncodeContext, losses: 
 def _is_rejected(part: ir.Media) -> bool:
     """Return whether the server rejects the type of media in a request."""
     mime = known_mime(part) or guess_mime(part.file_id or part.filename or "")
-    return mime is not None and (mime.lower().startswith(_REJECTED) or not is_read_image(mime, GOOGLE_IMAGES))
+    if mime is None or mime in GOOGLE_IMAGES:
+        return False
+    return mime.lower().startswith(_REJECTED) or not is_read_image(mime, GOOGLE_IMAGES)
 
 
 def decode_response_part(raw: JsonObject, src: str) -> ir.Part | None:
@@ -295,7 +297,7 @@ def _decode_media_fields(raw: JsonObject, src: str) -> ir.Media:
     return _decode_source(
         source if known.issuperset(source) else {key: source[key] for key in known if key in source},
         src,
-        detail=_decode_detail(resolution.get("level")),
+        detail=_decode_detail(resolution.get("level")) if resolution else None,
         transcript=transcription.get("text"),
         signature=decode_signature(raw, src) if "thoughtSignature" in raw else None,
         extra=extra,
@@ -309,9 +311,11 @@ def _encode_media_part(part: ir.Media, pointer: str, losses: Ledger, *, carries_
         return None
     drop_unheld(part, losses)
     body = _encode_source(part, pointer, losses)
-    level = _encode_detail(part, losses)
+    level = _encode_detail(part, losses) if part.detail is not None else None
     if level is not None:
         body["mediaResolution"] = {"level": level}
+    if part.signature is None:
+        return body
     return body | encode_signature(part.signature, losses, carries_tokens=carries_tokens)
 
 
@@ -353,7 +357,7 @@ def _encode_source(part: ir.Media, pointer: str, losses: Ledger) -> JsonObject:
     uri = part.file_id if part.file_id is not None else part.url
     field = "inlineData" if uri is None else "fileData"
     is_listed = part.kind in ("image", "video")  # the server accepts only listed types of these
-    mime = (encode_mime(part, losses) if is_listed else part.mime) or guess_mime(uri or part.filename or "")
+    mime = (encode_mime(part, losses) if is_listed and part.mime else part.mime) or guess_mime(uri or part.filename or "")
     # The server rejects an unknown type with "Unsupported MIME type" (agentjido/req_llm#442), so one is derived from the data.
     if mime is None:
         mime = losses.added(f"{pointer}/{field}/mimeType", sniff_mime(part.data or "") or _MIMES[part.kind])

@@ -222,7 +222,8 @@ def _encode_other_part(
         if type(part) is ir.ToolCall or type(part) is ir.ToolResult
         else encode_part(part, pointer, context, losses)
     )
-    _separate_token(part, encoded, before)
+    if type(part) is ir.Reasoning:
+        _separate_token(part, encoded, before)
     if tokens:
         if encoded and "thoughtSignature" not in encoded[0]:
             encoded[0] |= tokens.pop(0)
@@ -230,18 +231,12 @@ def _encode_other_part(
     return encoded
 
 
-def _separate_token(part: ir.Part, encoded: list[JsonObject], before: list[JsonObject]) -> None:
+def _separate_token(part: ir.Reasoning, encoded: list[JsonObject], before: list[JsonObject]) -> None:
     """Remove the flag ``thought`` from a token without text if the encoded parts ``before`` include reasoning without a token.
 
     With the flag, a decoder would assign the token to that reasoning.
     """
-    if (
-        encoded
-        and isinstance(part, ir.Reasoning)
-        and not part.text
-        and signs_earlier_reasoning(part.signature)
-        and _has_unsigned_reasoning(before)
-    ):
+    if encoded and not part.text and signs_earlier_reasoning(part.signature) and _has_unsigned_reasoning(before):
         encoded[0].pop("thought", None)
 
 

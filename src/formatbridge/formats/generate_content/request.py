@@ -39,7 +39,7 @@ from formatbridge.formats.generate_content.tools import (
     encode_tools,
 )
 from formatbridge.formats.shared.settings import decode_flat_settings
-from formatbridge.formats.shared.tool_arguments import parse_all_arguments
+from formatbridge.formats.shared.tool_arguments import NOTHING_PARSED, parse_all_arguments
 from formatbridge.formats.shared.tool_results import with_results_in_place
 from formatbridge.formats.shared.tool_selection import note_moved
 from formatbridge.formats.shared.tools import drop_choice
@@ -85,9 +85,10 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     drop_unheld(request, losses)
     body = _encode_messages(request, losses)
     # Placeholders come last, because only then the first call of each turn is known: adjacent messages are one content.
-    if options.unsigned_calls == "placeholder":
+    if request.has_calls and options.unsigned_calls == "placeholder":
         add_placeholders(body["contents"], losses)
-    tools, image_tools = _all_tools(request, losses)
+    image_tools: list[ir.HostedTool] = []
+    tools = _all_tools(request, image_tools, losses) if request.tools or request.has_added_tools else []
     if tools or request.tool_choice or "parallel_tool_calls" in request.settings:
         body |= _encode_tools(request, tools, losses)
     config = _encode_config(request, image_tools, losses)
@@ -188,9 +189,11 @@ def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
     contents: list[JsonObject] = []
     instructions: list[JsonObject] = []
     is_leading = True
-    messages = with_results_in_place(request.messages, losses, joins_turns=True)
-    keeps_media = request.format == "generate_content"
-    context = EncodeContext(messages, parsed=parse_all_arguments(messages), keeps_media=keeps_media)
+    messages, parsed = request.messages, NOTHING_PARSED
+    if request.has_calls:
+        messages = with_results_in_place(messages, losses, joins_turns=True)
+        parsed = parse_all_arguments(messages)
+    context = EncodeContext(messages, parsed=parsed, keeps_media=request.format == "generate_content")
     for message in messages:
         drop_unheld(message, losses)
         if message.effort or message.tools:
@@ -207,32 +210,31 @@ def _encode_messages(request: ir.Request, losses: Ledger) -> JsonObject:
             encode_message(message, contents, context, losses)
     if request.continues_last_turn:
         note_prefill(request, losses)
-    if contents:
-        _note_first_turn(messages, contents, losses)
-    else:
+    if not contents:
         note_no_turns(request, losses)
+    elif contents[0]["role"] == "model":
+        _note_first_turn(messages, contents, losses)
     return {"contents": contents, "systemInstruction": {"parts": instructions}} if instructions else {"contents": contents}
 
 
 def _note_first_turn(messages: list[ir.Message], contents: list[JsonObject], losses: Ledger) -> None:
     """Note that the conversation begins with calls. No turn is added before them."""
     # "function call turn comes immediately after a user turn" (google-gemini/gemini-cli#26486, diegosouzapw/OmniRoute#13573).
-    if contents[0]["role"] == "model" and any("functionCall" in part for part in contents[0]["parts"]):
+    if any("functionCall" in part for part in contents[0]["parts"]):
         first = next(message for message in messages if message.role == "assistant")
         losses.changed(first, "", contents[0]["parts"], "first_turn")
 
 
-def _all_tools(request: ir.Request, losses: Ledger) -> tuple[list[ir.Tool], list[ir.HostedTool]]:
-    """Return all tools of the request, with those that later messages add, and separately the image generation tools."""
+def _all_tools(request: ir.Request, image_tools: list[ir.HostedTool], losses: Ledger) -> list[ir.Tool]:
+    """Return all tools of the request, with those that later messages add; image generation tools are appended to ``image_tools``."""
     # Image generation is no tool here but an output modality, and the tools are one list for the request.
-    image_tools: list[ir.HostedTool] = []
     tools = _without_image_tools(request.tools, image_tools)
     for message in request.messages:
         if message.tools:
             added = _without_image_tools(message.tools, image_tools)
             note_moved(added, losses)
             tools += added
-    return tools, image_tools
+    return tools
 
 
 def _without_image_tools(tools: list[ir.Tool], image_tools: list[ir.HostedTool]) -> list[ir.Tool]:

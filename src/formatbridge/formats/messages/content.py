@@ -16,7 +16,9 @@ from formatbridge.formats.messages.holds import drop_unheld
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.media import PDF, as_stored_file, read_text_data
 from formatbridge.formats.shared.parts import (
+    CACHE_CONTROL,
     COMMON_IMAGES,
+    decode_cache_and_extra,
     decode_cache_control,
     encode_cache_control,
     encode_mime,
@@ -28,8 +30,8 @@ from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extr
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
-_TEXT = frozenset({"type", "text", "citations", "cache_control"})
-_MEDIA = frozenset({"type", "source", "cache_control"})
+_TEXT = frozenset({"type", "text", "citations"})
+_MEDIA = frozenset({"type", "source"})
 _DOCUMENT = _MEDIA | {"title"}
 _SOURCES = {
     "base64": frozenset({"type", "media_type", "data"}),
@@ -171,10 +173,8 @@ def supported_ttl(ttl: str | None) -> str | None:
     return _TTLS.get(ttl, "1h")
 
 
-def encode_cache(mark: ir.CacheMark | None, losses: Ledger) -> JsonObject:
-    """Encode a cache mark as the field ``cache_control``; without a mark, no field."""
-    if mark is None:
-        return {}
+def encode_cache(mark: ir.CacheMark, losses: Ledger) -> JsonObject:
+    """Encode a cache mark as the field ``cache_control``."""
     drop_unheld(mark, losses)
     return encode_cache_control(mark, supported_ttl(mark.ttl), losses)
 
@@ -182,7 +182,8 @@ def encode_cache(mark: ir.CacheMark | None, losses: Ledger) -> JsonObject:
 def _decode_text(raw: JsonObject, src: str) -> ir.Part:
     citations = raw.get("citations")
     decoded = decode_citations(citations, f"{src}/citations") if citations else None
-    return ir.Text(raw["text"], src, read_extra(raw, _TEXT), decoded, cache=decode_cache_control(raw, src))
+    cache, extra = decode_cache_and_extra(raw, _TEXT, src, CACHE_CONTROL)
+    return ir.Text(raw["text"], src, extra, decoded, cache=cache)
 
 
 def encode_text(part: ir.Text, losses: Ledger) -> JsonObject | None:
@@ -195,7 +196,8 @@ def encode_text(part: ir.Text, losses: Ledger) -> JsonObject | None:
         # "cache_control cannot be set for empty text blocks" (anthropics/claude-code#62379).
         losses.dropped(part.cache, code="empty")
         return None
-    return {"type": "text", "text": text, **encode_cache(part.cache, losses)}
+    block: JsonObject = {"type": "text", "text": text}
+    return block if part.cache is None else block | encode_cache(part.cache, losses)
 
 
 def _encode_refusal(part: ir.Refusal, losses: Ledger) -> JsonObject | None:
@@ -211,6 +213,7 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
     if source.get("type") not in ("base64", "url", "file"):
         return decode_unknown(raw, src)
     fields, unread = _decode_source(source)
+    cache, extra = decode_cache_and_extra(raw, _MEDIA, src, CACHE_CONTROL)
     media = ir.Media(
         kind="image",
         mime=fields.get("media_type"),
@@ -218,16 +221,17 @@ def _decode_image(raw: JsonObject, src: str) -> ir.Part:
         url=fields.get("url"),
         file_id=fields.get("file_id"),
         vendor="anthropic",
-        cache=decode_cache_control(raw, src),
+        cache=cache,
         src=src,
-        extra=merge_extra(read_extra(raw, _MEDIA), unread),
+        extra=merge_extra(extra, unread) if unread else extra,
     )
     return as_stored_file(media)
 
 
 def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
-    drop_field(part, "filename", losses)
-    mime = image_type(encode_mime(part, losses) or "")
+    if part.filename is not None:
+        drop_field(part, "filename", losses)
+    mime = image_type(encode_mime(part, losses) or "") if part.mime is not None else ""
     data = {"type": "base64", "media_type": mime, "data": part.data} if mime in COMMON_IMAGES else None
     source = _encode_remote_source(part) or data
     return {"type": "image", "source": source} if source else None
@@ -248,6 +252,7 @@ def _decode_document(raw: JsonObject, src: str) -> ir.Part:
     if kind == "text":
         # Canonical media have base64 data. Only this format has a source with plain text (official SDK, ``PlainTextSourceParam``).
         data = base64.b64encode(fields["data"].encode()).decode()
+    cache, extra = decode_cache_and_extra(raw, _DOCUMENT, src, CACHE_CONTROL)
     media = ir.Media(
         kind="document",
         mime=fields.get("media_type") or ("text/plain" if kind == "text" else None),
@@ -256,9 +261,9 @@ def _decode_document(raw: JsonObject, src: str) -> ir.Part:
         file_id=fields.get("file_id"),
         vendor="anthropic",
         filename=raw.get("title"),
-        cache=decode_cache_control(raw, src),
+        cache=cache,
         src=src,
-        extra=merge_extra(read_extra(raw, _DOCUMENT), unread),
+        extra=merge_extra(extra, unread) if unread else extra,
     )
     return as_stored_file(media)
 
@@ -287,6 +292,8 @@ def decode_inner_media(raw: JsonObject, src: str) -> list[ir.Part]:
 def _decode_source(source: JsonObject) -> tuple[JsonObject, JsonObject | None]:
     """Return the fields of the source of an image or a document that the decoder reads, and the unread fields."""
     known = _SOURCES[source["type"]]
+    if known.issuperset(source):
+        return source, None
     return {key: source[key] for key in known if key in source}, read_extra(source, known, "source/")
 
 
@@ -351,7 +358,7 @@ def _encode_media(part: ir.Media, losses: Ledger) -> JsonObject | None:
         losses.dropped(part, code="unsupported_media")
         return None
     drop_unheld(part, losses)
-    return block | encode_cache(part.cache, losses)
+    return block if part.cache is None else block | encode_cache(part.cache, losses)
 
 
 def _media_kind(part: ir.Media) -> str:
@@ -366,7 +373,7 @@ def _media_kind(part: ir.Media) -> str:
     # A URL without an extension may be of either type, so the kind of the source decides.
     if part.url is None or mime is None:
         return part.kind
-    return "image" if image_type(mime) in COMMON_IMAGES else "other"
+    return "image" if mime in COMMON_IMAGES or image_type(mime) in COMMON_IMAGES else "other"
 
 
 DECODE_PART: dict[str, Callable[[JsonObject, str], ir.Part]] = {

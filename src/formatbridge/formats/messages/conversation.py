@@ -58,7 +58,7 @@ def decode_message(raw: JsonObject, src: str) -> ir.Message:
     # An unknown block of the user may be the whole question, so its loss is ``impossible`` elsewhere.
     if role == "user" and type(content) is not str:
         set_unknown_severity(parts)
-    return ir.Message(role, parts, src, read_extra(raw, _MESSAGE))
+    return ir.Message(role, parts, src, None if _MESSAGE.issuperset(raw) else read_extra(raw, _MESSAGE))
 
 
 def encode_instruction(parts: list[ir.Part], losses: Ledger) -> list[JsonObject]:
@@ -153,7 +153,10 @@ def _join_blank_texts(parts: list[ir.Part]) -> list[ir.Part]:
     Dropping them would remove the line breaks between paragraphs.
     """
     # "text content blocks must contain non-whitespace text" (anthropics/claude-code#23440).
-    if len(parts) == 1 or not any(type(part) is ir.Text and part.text.isspace() for part in parts):
+    for part in parts:
+        if type(part) is ir.Text and part.text.isspace():
+            break
+    else:
         return parts
     joined_parts: list[ir.Part] = []
     for part in parts:
@@ -256,10 +259,11 @@ class TurnEncoder:
         self._first_assistant: ir.Message | None = None  # the first turn, if it is an assistant turn
         self._last_assistant: list[ir.Message] = []  # the messages of the last assistant turn
 
-    def encode(self, messages: list[ir.Message]) -> list[JsonObject]:
-        """Encode the messages of a conversation and return the turns."""
+    def encode(self, messages: list[ir.Message], *, has_calls: bool) -> list[JsonObject]:
+        """Encode the messages of a conversation and return the turns. ``has_calls``: false if they have neither calls nor results."""
         # ``input`` is an object in this format and text in others. One search for infinities covers the arguments of all calls.
-        self._parsed = parse_all_arguments(messages)
+        if has_calls:
+            self._parsed = parse_all_arguments(messages)
         for message in messages:
             drop_unheld(message, self._losses)
             role = message.role
@@ -376,8 +380,16 @@ class TurnEncoder:
 
     def _add_user(self, message: ir.Message) -> None:
         """Add the tool results of a user turn to the turns after their calls, then its other blocks."""
-        losses, parts = self._losses, _join_blank_texts(message.parts)
-        results = [part for part in parts if type(part) is ir.ToolResult]
+        losses, parts = self._losses, message.parts
+        results: list[ir.ToolResult] = []
+        has_blank_text = False
+        for part in parts:
+            if type(part) is ir.ToolResult:
+                results.append(part)
+            elif type(part) is ir.Text and part.text.isspace():
+                has_blank_text = True
+        if has_blank_text:
+            parts = _join_blank_texts(parts)
         blocks = encode_content([part for part in parts if type(part) is not ir.ToolResult] if results else parts, losses)
         if not blocks and not results:
             note_empty(message, losses)

@@ -13,13 +13,7 @@ from formatbridge.formats.messages.content import SYSTEM_BLOCK_KINDS, decode_con
 from formatbridge.formats.messages.conversation import TurnEncoder, decode_message, encode_instruction
 from formatbridge.formats.messages.holds import drop_unheld
 from formatbridge.formats.messages.hosted_tools import decode_server
-from formatbridge.formats.messages.reasoning import (
-    SMALLEST_BUDGET,
-    decode_reasoning_config,
-    encode_reasoning_config,
-    excludes_settings,
-    has_budgets,
-)
+from formatbridge.formats.messages.reasoning import decode_reasoning_config, encode_reasoning_config, excludes_settings, has_budgets
 from formatbridge.formats.messages.schema import decode_format, encode_format, encode_json_mode
 from formatbridge.formats.messages.settings import SETTINGS, decode_nested_settings, encode_limit, encode_settings
 from formatbridge.formats.messages.tools import decode_tool, decode_tool_choice, encode_tool_choice, encode_tools, server_tools_of
@@ -59,6 +53,10 @@ _OUTPUT_CONFIG = frozenset({"effort", "format"})
 _OFF = {"type": "disabled"}
 
 
+_MarkedPart = tuple[Any, ir.Role, int]
+"""A part with a cache mark, the role of its message, and the index of that."""
+
+
 def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) -> ir.Request:
     """Decode the body of a request."""
     messages = _decode_messages(body)
@@ -78,7 +76,9 @@ def decode_request(body: JsonObject, *, model: str | None, stream: bool | None) 
 def encode_request(request: ir.Request, losses: Ledger, options: Options) -> JsonObject:
     """Encode the body of a request."""
     drop_unheld(request, losses)
-    request = _with_allowed_cache_marks(request, options, losses)
+    marked = _marked_nodes(request)
+    if marked is not None:
+        request = _with_allowed_cache_marks(request, *marked, options, losses)
     # ``model`` is required. Bedrock and Vertex have it in the URL, so a body from there has none (recorded traffic).
     model = request.model if request.model is not None else losses.added("/model", "")
     conversation = _encode_conversation(request, losses, options)
@@ -86,8 +86,10 @@ def encode_request(request: ir.Request, losses: Ledger, options: Options) -> Jso
     has_tools = bool(request.tools or request.tool_choice or "parallel_tool_calls" in settings)
     tools, is_forced = _encode_tools(request, conversation, losses) if has_tools else ({}, False)
     # "Thinking may not be enabled when tool_choice forces tool use" (mastra-ai/mastra#7507). The forced call stays: it decides the answer.
-    budget, excluded_by = _budget_of(reasoning, conversation["messages"], losses, is_forced=is_forced)
-    limit = encode_limit(request, _reserved_tokens(budget), losses, options)
+    budget = excluded_by = None
+    if reasoning or is_forced:
+        budget, excluded_by = _budget_of(reasoning, conversation["messages"], losses, is_forced=is_forced)
+    limit = encode_limit(request, budget, losses, options)
     body: JsonObject = {"model": model, "max_tokens": limit, **conversation, **tools}
     if reasoning or request.output_format:
         body |= _encode_output(request, limit, excluded_by, losses)
@@ -114,11 +116,6 @@ def _budget_of(
     return (None, "lacks_reasoning") if lacks_thinking else (reasoning.budget, None)
 
 
-def _reserved_tokens(budget: int | None) -> int:
-    """Return how many tokens of the response a budget needs, at least the minimum of the server; 0 without a budget."""
-    return max(SMALLEST_BUDGET, budget) if budget else 0
-
-
 def _decode_messages(body: JsonObject) -> list[ir.Message]:
     messages: list[ir.Message] = []
     system = body.get("system")
@@ -136,10 +133,10 @@ def _encode_conversation(request: ir.Request, losses: Ledger, options: Options) 
     system = _encode_system_prompt(messages[:leading], losses) if leading else []
     # Only recent models accept system messages among the turns (BerriAI/litellm#33807). For others, their texts become part of ``system``.
     keeps_system_messages = options.mid_system == "native"
-    server_tools = server_tools_of(request.tools, losses) if adds_tools(request) else set()
+    server_tools = server_tools_of(request.tools, losses) if request.has_added_tools else set()
     has_thinking = request.reasoning is not None and not is_reasoning_off(request.reasoning)
     encoder = TurnEncoder(losses, keeps_system_messages, server_tools, has_thinking, continues_answers=request.format == "messages")
-    turns = encoder.encode(messages[leading:] if leading else messages)
+    turns = encoder.encode(messages[leading:] if leading else messages, has_calls=request.has_calls)
     system += encoder.moved_to_system
     if request.output_format:
         system = encode_json_mode(request.output_format, system, losses, options)
@@ -273,12 +270,13 @@ def _without_parallel_calls(choice: JsonObject | None, request: ir.Request, loss
     return (choice or {"type": "auto"}) | {"disable_parallel_tool_use": True}
 
 
-def _with_allowed_cache_marks(request: ir.Request, options: Options, losses: Ledger) -> ir.Request:
-    """Return the request with only as many cache marks as the server accepts, and with their durations in the order that it accepts."""
-    tools = [tool for tool in request.tools if not isinstance(tool, ir.Namespace) and tool.cache is not None]
-    parts = _marked_parts(request.messages)
-    if not tools and not parts:
-        return request
+def _with_allowed_cache_marks(
+    request: ir.Request, parts: list[_MarkedPart], tools: list[Any], options: Options, losses: Ledger
+) -> ir.Request:
+    """Return the request with only as many cache marks as the server accepts, and with their durations in the order that it accepts.
+
+    ``parts`` and ``tools``: those with a cache mark.
+    """
     # The marks of tools count and stay. The automatic mark takes one of the places, too.
     room = max(0, _MAX_CACHE_MARKS - len(tools) - bool(request.settings.get("automatic_cache")))
     is_mixed = len({_is_long(node) for node in (*tools, *(part for part, _, _ in parts))}) > 1
@@ -302,10 +300,10 @@ def _with_allowed_cache_marks(request: ir.Request, options: Options, losses: Led
     return _with_cache_marks(request, changes) if changes else request
 
 
-def _marked_parts(messages: list[ir.Message]) -> list[tuple[Any, ir.Role, int]]:
-    """Return the parts with a cache mark, the role of their message and its index. This runs for every request, so it must be fast."""
-    marked: list[tuple[Any, ir.Role, int]] = []
-    for index, message in enumerate(messages):
+def _marked_nodes(request: ir.Request) -> tuple[list[_MarkedPart], list[Any]] | None:
+    """Return the parts and the tools with a cache mark; None if there are none. This runs for every request, so it must be fast."""
+    marked: list[_MarkedPart] = []
+    for index, message in enumerate(request.messages):
         for part in message.parts:
             if type(part) is ir.ToolResult:
                 for inner in part.content:
@@ -313,7 +311,11 @@ def _marked_parts(messages: list[ir.Message]) -> list[tuple[Any, ir.Role, int]]:
                         marked.append((inner, "tool", index))
             if part.cache is not None:
                 marked.append((part, message.role, index))
-    return marked
+    tools: list[Any] = []
+    for tool in request.tools:
+        if not isinstance(tool, ir.Namespace) and tool.cache is not None:
+            tools.append(tool)
+    return (marked, tools) if marked or tools else None
 
 
 def _places_of(messages: list[ir.Message], keeps_system_messages: bool) -> list[int]:

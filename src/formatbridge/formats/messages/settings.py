@@ -11,6 +11,7 @@ from typing import Any
 
 from formatbridge import ir
 from formatbridge.formats.messages.content import supported_ttl
+from formatbridge.formats.messages.reasoning import SMALLEST_BUDGET
 from formatbridge.formats.shared.settings import Ranges, drop_cache_options, drop_setting, encode_flat_settings
 from formatbridge.formats.shared.tables import FieldTable, ValueTable
 from formatbridge.formats.shared.unmodelled_fields import read_extra
@@ -68,7 +69,7 @@ def decode_nested_settings(body: JsonObject, settings: JsonObject) -> JsonObject
     return unread or None
 
 
-def encode_limit(request: ir.Request, budget: int, losses: Ledger, options: Options) -> int:
+def encode_limit(request: ir.Request, budget: int | None, losses: Ledger, options: Options) -> int:
     """Encode ``max_tokens``, which is required. ``budget``: the tokens for reasoning, which are added to the default."""
     limit, cache = request.settings.get("max_tokens"), request.settings.get("prompt_cache_options")
     # "Set to `0` to populate the prompt cache without generating a response" (official SDK, ``max_tokens``).
@@ -79,7 +80,8 @@ def encode_limit(request: ir.Request, budget: int, losses: Ledger, options: Opti
     if limit is not None:
         return limit
     # ``max_tokens`` is required (official SDK), and "Thinking tokens count toward" it. So the default is added to the budget.
-    default: int = losses.added("/max_tokens", options.default_max_tokens + budget)
+    reserved = max(SMALLEST_BUDGET, budget) if budget else 0
+    default: int = losses.added("/max_tokens", options.default_max_tokens + reserved)
     return default
 
 
@@ -90,7 +92,7 @@ def encode_settings(request: ir.Request, body: JsonObject, is_restricted: bool, 
     if is_restricted or not accepts_sampling:
         _encode_restricted_sampling(request, body, accepts_sampling, losses)
     else:
-        encoded = _ENCODED | _default_sampling(settings)
+        encoded = _ENCODED | _default_sampling(settings) if "top_p" in settings and "temperature" in settings else _ENCODED
         if settings.get("top_k") is not None:
             body["top_k"] = _encode_top_k(request, settings["top_k"], losses)
     encode_flat_settings(request, SETTINGS, body, losses, encoded, RANGES)

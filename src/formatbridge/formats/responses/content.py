@@ -27,6 +27,7 @@ from formatbridge.formats.shared.media import (
 from formatbridge.formats.shared.parts import (
     COMMON_IMAGES,
     decode_cache,
+    decode_cache_and_extra,
     encode_cache_breakpoint,
     encode_opaque,
     encode_user_content,
@@ -59,7 +60,7 @@ def decode_content(
     # An assistant message has one id for all its content parts. Each part keeps it, so the encoder can join them again.
     out = [] if parts is None else parts
     if isinstance(content, str):
-        out.append(_text(content, src, item_id))
+        out.append(ir.Text(content, src, id=item_id))
         return out
     for index, part in enumerate(content):
         out.append(decode_part(part, f"{src}/{index}", item_id))
@@ -109,11 +110,6 @@ def _decode_unknown(raw: JsonObject, src: str) -> ir.Part:
     return ir.Opaque(format="responses", raw=raw, label=str(raw.get("type")), src=src)
 
 
-def _with_cache_field(known: frozenset[str], mark: ir.CacheMark | None) -> frozenset[str]:
-    """Return the known keys and the field of the cache mark."""
-    return known if mark is None else known | {mark.src.rpartition("/")[2]}
-
-
 def mark_last_part(parts: list[ir.Part], raw: JsonObject, src: str, known: frozenset[str]) -> frozenset[str]:
     """Move the cache mark of a message to its last part, where it takes effect. Returns ``known`` and the field of the mark."""
     # Callers of compatible servers set Anthropic's field on a message; it marks the end of the message (fixture cache_marks_borrowed).
@@ -121,28 +117,18 @@ def mark_last_part(parts: list[ir.Part], raw: JsonObject, src: str, known: froze
     if mark is None or not isinstance(last, ir.Text | ir.Media) or last.cache is not None:
         return known
     last.cache = mark
-    return _with_cache_field(known, mark)
+    return known | {mark.src.rpartition("/")[2]}
 
 
-def encode_cache(mark: ir.CacheMark | None, losses: Ledger) -> JsonObject:
-    """Encode a cache mark as a field of its part; no field without a mark."""
-    if mark is None:
-        return {}
+def encode_cache(mark: ir.CacheMark, losses: Ledger) -> JsonObject:
+    """Encode the cache mark of a part as one of its fields."""
     drop_unheld(mark, losses)
     return encode_cache_breakpoint(mark, losses)
 
 
-def _text(text: str, src: str, item_id: str | None) -> ir.Text:
-    part = ir.Text(text, src)
-    if item_id is not None:
-        part.id = item_id
-    return part
-
-
 def _decode_text(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
-    part = _text(raw["text"], src, item_id)
-    part.cache = decode_cache(raw, src)
-    part.extra = read_extra(raw, _with_cache_field(_TEXT, part.cache))
+    part = ir.Text(raw["text"], src, id=item_id)
+    part.cache, part.extra = decode_cache_and_extra(raw, _TEXT, src)
     return part
 
 
@@ -151,16 +137,15 @@ def _decode_foreign_text(raw: JsonObject, src: str, item_id: str | None) -> ir.P
     # Callers copy such parts from Chat Completions, and many servers accept them (fixture text_borrowed).
     if not isinstance(raw.get("text"), str):
         return _decode_unknown(raw, src)
-    part = _text(raw["text"], src, item_id)
+    part = ir.Text(raw["text"], src, id=item_id)
     part.extra = read_extra(raw, _FOREIGN_TEXT)
     return part
 
 
 def _decode_output(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
-    part = _text(raw["text"], src, item_id)
+    part = ir.Text(raw["text"], src, id=item_id)
     if raw.get("logprobs") or not _OUTPUT_WITH_LOGPROBS.issuperset(raw):  # an empty list of log probabilities has no content
-        part.cache = decode_cache(raw, src)
-        part.extra = read_extra(raw, _with_cache_field(_OUTPUT, part.cache))
+        part.cache, part.extra = decode_cache_and_extra(raw, _OUTPUT, src)
     if raw.get("annotations"):
         part.citations, unread = decode_citations(raw["annotations"], f"{src}/annotations")
         if unread:
@@ -170,7 +155,8 @@ def _decode_output(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
 
 def _encode_text(part: ir.Text, losses: Ledger) -> JsonObject:
     drop_unheld(part, losses)
-    return {"type": "input_text", "text": part.text, **encode_cache(part.cache, losses)}
+    encoded: JsonObject = {"type": "input_text", "text": part.text}
+    return encoded if part.cache is None else encoded | encode_cache(part.cache, losses)
 
 
 def _decode_refusal(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
@@ -183,9 +169,8 @@ def _decode_image(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
     if url is None and file_id is None:
         return ir.Opaque(format="responses", raw=raw, label="input_image", src=src)
     mime, data = (read_data_url(url) or (None, None)) if url is not None else (None, None)
-    cache = decode_cache(raw, src)
+    cache, extra = decode_cache_and_extra(raw, _IMAGE_KEYS, src)
     # Canonical media have one source. If the image has a URL too, its file id becomes an unmodelled field.
-    extra = read_extra(raw, _with_cache_field(_IMAGE_KEYS, cache))
     part = ir.Media(
         kind="image",
         mime=mime,
@@ -203,7 +188,8 @@ def _decode_image(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
 
 
 def _encode_image(part: ir.Media, losses: Ledger) -> JsonObject | None:
-    drop_field(part, "filename", losses)
+    if part.filename is not None:
+        drop_field(part, "filename", losses)
     # ``detail`` is required, and "Defaults to `auto`" (official SDK, ``ResponseInputImageParam``).
     detail = part.detail or "auto"
     if detail not in _DETAILS:
@@ -230,7 +216,7 @@ def _decode_file(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
     # ``file_data`` is a data URL or base64 alone. Callers of litellm also put an address there, such as ``gs://`` (fixture video_stored).
     if data is not None and url is None and is_address(data):
         mime, data, url = mime or guess_mime(data), None, data
-    cache = decode_cache(raw, src)
+    cache, extra = decode_cache_and_extra(raw, _FILE, src)
     # Of several sources, the data come before the URL, and the URL before the file id. The others become unmodelled fields.
     unread = {"file_url": url if data is not None else None, "file_id": file_id if data is not None or url is not None else None}
     part = ir.Media(
@@ -245,9 +231,7 @@ def _decode_file(raw: JsonObject, src: str, item_id: str | None) -> ir.Part:
         cache=cache,
         id=item_id,
         src=src,
-        extra=merge_extra(
-            read_extra(raw, _with_cache_field(_FILE, cache)), {key: value for key, value in unread.items() if value is not None}
-        ),
+        extra=merge_extra(extra, {key: value for key, value in unread.items() if value is not None}),
     )
     return as_stored_file(part)
 

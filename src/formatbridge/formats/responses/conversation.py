@@ -47,7 +47,8 @@ def decode_message(raw: JsonObject, src: str) -> ir.Message:
     # {"type": "message", "role": "user", "content": "Hello"}, or a list of parts as its content
     content, content_src = raw["content"], f"{src}/content"
     parts = set_unknown_severity(decode_content(content, content_src))
-    return ir.Message(raw["role"], parts, src, read_extra(raw, mark_last_part(parts, raw, src, _MESSAGE)))
+    extra = None if _MESSAGE.issuperset(raw) else read_extra(raw, mark_last_part(parts, raw, src, _MESSAGE))
+    return ir.Message(raw["role"], parts, src, extra)
 
 
 def encode_message(message: ir.Message, items: list[JsonObject], ids: ItemIds, losses: Ledger, options: Options) -> None:

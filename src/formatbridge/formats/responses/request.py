@@ -166,13 +166,12 @@ def _encode_messages(request: ir.Request, body: JsonObject, losses: Ledger, opti
     messages = request.messages if options.mid_system == "native" else with_instructions_first(request.messages, losses)
     # ``instructions`` is one text without a role and a cache mark, so other instructions stay messages.
     format = request.output_format
-    # JSON mode requires the word in the input (``lacks_json_word``). If only the system text has it, this text is a message.
-    only_system_has_word = lacks_json_word(messages[1:], format) and not lacks_json_word(messages, format)
-    if messages and not only_system_has_word and _is_single_system_text(messages[0]) and leading_instructions(messages) == 1:
+    is_one_text = messages and _is_single_system_text(messages[0]) and leading_instructions(messages) == 1
+    if is_one_text and not _needs_word_of_first(messages, format):
         drop_unheld(messages[0], losses)
         body["instructions"] = messages[0].parts[0].text  # type: ignore[union-attr]  # a single text
         messages = messages[1:]
-    conversation, messages = messages, with_json_instruction(messages, format)
+    conversation, messages = messages, with_json_instruction(messages, format) if format else messages
     _note_orphans(messages, losses)
     items: list[JsonObject] = []
     ids = ItemIds("/input", "", losses)
@@ -220,6 +219,11 @@ def _encode_added_tools(tools: list[JsonObject], items: list[JsonObject]) -> Non
         items[-1]["tools"] = tools
     elif tools:
         items.append({"type": "additional_tools", "role": "developer", "tools": tools})
+
+
+def _needs_word_of_first(messages: list[ir.Message], format: ir.OutputFormat | None) -> bool:
+    """Return whether JSON mode requires the first message in the input, because only that has the word (``lacks_json_word``)."""
+    return format is not None and lacks_json_word(messages[1:], format) and not lacks_json_word(messages, format)
 
 
 def _is_single_system_text(message: ir.Message) -> bool:

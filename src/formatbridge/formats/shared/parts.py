@@ -17,6 +17,8 @@ from formatbridge.jsontext.types import JsonObject, JsonValue
 from formatbridge.report.ledger import Ledger
 
 _BREAKPOINT, _CONTROL = "prompt_cache_breakpoint", "cache_control"
+CACHE_CONTROL = (_CONTROL,)
+"""The field of Anthropic's cache marks alone, for ``decode_cache_and_extra``."""
 
 _KNOWN = {_BREAKPOINT: frozenset({"ttl"}), _CONTROL: frozenset({"type", "ttl"})}
 """The fields that are cache marks, in the order of their priority, and the keys that the decoder reads in each."""
@@ -34,6 +36,19 @@ def decode_cache(raw: JsonObject, src: str, names: Iterable[str] = tuple(_KNOWN)
         if mark and isinstance(mark, dict) and isinstance(mark.get("ttl"), str | None):
             return ir.CacheMark(ttl=mark.get("ttl"), src=f"{src}/{name}", extra=read_extra(mark, _KNOWN[name]))
     return None
+
+
+def decode_cache_and_extra(
+    raw: JsonObject, known: frozenset[str], src: str, names: Iterable[str] = tuple(_KNOWN)
+) -> tuple[ir.CacheMark | None, JsonObject | None]:
+    """Return the cache mark of an object and its unmodelled fields. ``known``: its other fields that the decoder reads.
+
+    The fields of cache marks are unmodelled if the mark cannot be decoded, or is not the valid one of two.
+    """
+    if known.issuperset(raw):
+        return None, None
+    cache = decode_cache(raw, src, names)
+    return cache, read_extra(raw, known if cache is None else known | {cache.src.rpartition("/")[2]})
 
 
 def encode_cache_breakpoint(mark: ir.CacheMark, losses: Ledger) -> JsonObject:
@@ -68,7 +83,11 @@ def encode_user_content(
     parts: Sequence[ir.Part], encode_part: Callable[[ir.Part, Ledger], JsonObject | None], losses: Ledger
 ) -> str | list[JsonObject]:
     """Encode the content of a user message, an instruction or a result for OpenAI. A single text without other fields becomes a string."""
-    content = [encoded for part in parts if (encoded := encode_part(part, losses)) is not None]
+    content: list[JsonObject] = []
+    for part in parts:
+        encoded = encode_part(part, losses)
+        if encoded is not None:
+            content.append(encoded)
     if len(parts) == len(content) == 1 and content[0].keys() == {"type", "text"}:
         text: str = content[0]["text"]
         return text
@@ -171,7 +190,7 @@ _OTHER_NAMES = {"image/jpg": "image/jpeg"}
 
 def image_type(mime: str) -> str:
     """Return the media type of an image without its parameters and with its valid name."""
-    bare = bare_mime(mime).lower()
+    bare = mime.partition(";")[0].rstrip().lower()
     return _OTHER_NAMES.get(bare, bare)
 
 

@@ -348,16 +348,16 @@ def has_any_object(rules: DialectRules | None) -> bool:
     return rules is None or rules.accepts_any_object
 
 
-def lacks_json_word(messages: list[ir.Message], format: ir.OutputFormat | None) -> bool:
+def lacks_json_word(messages: list[ir.Message], format: ir.OutputFormat) -> bool:
     """Return whether OpenAI's servers reject a conversation with JSON mode, because it does not mention JSON.
 
     "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'" (StefanBratanov/jvm-openai#15).
     ``responses`` requires the word in ``input`` and not in ``instructions`` (Wei-Shaw/sub2api#3337).
     """
-    return format is not None and format.type == "json_object" and bool(messages) and not any(map(_mentions_json, messages))
+    return format.type == "json_object" and bool(messages) and not any(map(_mentions_json, messages))
 
 
-def with_json_instruction(messages: list[ir.Message], format: ir.OutputFormat | None) -> list[ir.Message]:
+def with_json_instruction(messages: list[ir.Message], format: ir.OutputFormat) -> list[ir.Message]:
     """Return a conversation that mentions JSON if the request has JSON mode; the same object if nothing changes."""
     if not lacks_json_word(messages, format):
         return messages

@@ -49,7 +49,11 @@ def parse_arguments_of(parts: Iterable[ir.Part]) -> ParsedArguments:
 
 def parse_all_arguments(messages: Iterable[ir.Message]) -> ParsedArguments:
     """Parse the arguments of the calls of a conversation, as ``parse_arguments_of`` does."""
-    calls: list[ir.Part] = [part for message in messages for part in message.parts if type(part) is ir.ToolCall]
+    calls: list[ir.Part] = []
+    for message in messages:
+        for part in message.parts:
+            if type(part) is ir.ToolCall:
+                calls.append(part)
     return parse_arguments_of(calls) if calls else NOTHING_PARSED
 
 

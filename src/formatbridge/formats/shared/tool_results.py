@@ -118,7 +118,7 @@ def with_results_in_place(messages: list[ir.Message], losses: Ledger, *, joins_t
     """
     # Gemini: "number of function response parts is equal to the number of function call parts" (microsoft/vscode#299295).
     # Anthropic requires the results first in the next user turn (documentation of tool use).
-    if not _has_calls(messages) or not _has_misplaced(messages, joins_turns):
+    if not _has_misplaced(messages, joins_turns):
         return messages
     groups, orphans = _grouped(messages, joins_turns)
     for part in orphans:
@@ -132,15 +132,6 @@ def note_orphan(part: ir.ToolCall | ir.ToolResult, losses: Ledger) -> None:
         losses.changed(part, "", {"id": part.id, "name": part.name}, "orphan", severity="impossible")
     elif not (part.extra and WHOLE_NODE in part.extra):  # without an id it names no call, and its format reports that
         losses.changed(part, "", part.call_id, "orphan", severity="impossible")
-
-
-def _has_calls(messages: list[ir.Message]) -> bool:
-    """Return whether there are calls or results."""
-    for message in messages:
-        for part in message.parts:
-            if type(part) is ir.ToolCall or type(part) is ir.ToolResult:
-                return True
-    return False
 
 
 def _has_misplaced(messages: list[ir.Message], joins_turns: bool) -> bool:

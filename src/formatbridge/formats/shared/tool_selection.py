@@ -90,7 +90,7 @@ def without_excluded_tools(request: ir.Request, is_left_out: Callable[[ir.Tool],
 
 def adds_tools(request: ir.Request) -> bool:
     """Return whether messages add tools, which is rare."""
-    return any(map(_tools_of, request.messages))
+    return request.has_added_tools and any(map(_tools_of, request.messages))
 
 
 def forces_call(request: ir.Request) -> bool:
@@ -121,7 +121,7 @@ def has_functions(request: ir.Request) -> bool:
 
 def added_tools(request: ir.Request) -> list[ir.Tool]:
     """Return the tools that messages add."""
-    if not adds_tools(request):
+    if not request.has_added_tools:  # as in most requests
         return []
     return [tool for message in request.messages for tool in message.tools or ()]
 

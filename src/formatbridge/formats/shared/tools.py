@@ -102,9 +102,6 @@ def adapt_tools(request: ir.Request, rules: ToolRules, losses: Ledger) -> tuple[
 
     Return the request (the same object if nothing changes), and the caller's tools by the target's names if any name or kind changes.
     """
-    # Most requests need no change, so fast checks come before the work.
-    if not request.tools and request.tool_choice is None and _have_no_tools(request.messages):
-        return request, {}
     request = select_tools(request, rules, losses)
     added = added_tools(request)
     calls, results = _uses_in(request.messages)
@@ -171,18 +168,6 @@ def drop_choice(request: ir.Request, losses: Ledger) -> None:
         losses.dropped(choice, code="server_tool")
     elif choice.mode in ("required", "named", "allowed") or choice.names:
         losses.dropped(choice, code="without_tools")
-
-
-def _have_no_tools(messages: list[ir.Message]) -> bool:
-    """Return whether no message adds tools, has a call or a result."""
-    for message in messages:
-        if message.tools:
-            return False
-        for part in message.parts:
-            kind = type(part)
-            if kind is ir.ToolCall or kind is ir.ToolResult:
-                return False
-    return True
 
 
 def _uses_in(messages: list[ir.Message]) -> tuple[list[ir.ToolCall], list[ir.ToolResult]]:
