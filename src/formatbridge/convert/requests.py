@@ -33,14 +33,16 @@ def prepared_request(request: ir.Request, source_format: FormatSpec, losses: Led
 
     It also notes whether the messages have calls, results or tools.
     """
-    request.has_calls = request.has_added_tools = False
+    has_calls = has_added_tools = False
     for message in request.messages:
         if message.tools:
-            request.has_added_tools = True
-        for part in message.parts if not request.has_calls else ():
-            if type(part) is ir.ToolCall or type(part) is ir.ToolResult:
-                request.has_calls = True
+            has_added_tools = True
+        for part in () if has_calls else message.parts:
+            kind = type(part)
+            if kind is ir.ToolCall or kind is ir.ToolResult:
+                has_calls = True
                 break
+    request.has_calls, request.has_added_tools = has_calls, has_added_tools
     if options.token_key is not None:
         request = check_request_tokens(request, options.token_key, losses)
     if options.strip_billing_header and source_format.billing_header:
