@@ -24,12 +24,21 @@ from formatbridge.validation.error_messages import problems_of
 from formatbridge.validation.malformed_fields import faults, repair
 from formatbridge.validation.validators import dict_validator
 
-_SHOWN = 3
-_NOTHING: Mapping[Path, JsonValue] = {}
+_MAX_PROBLEMS = 3
+"""The number of problems that an error lists."""
+_SNIPPET = 200
+"""Bytes of the beginning of a stream that an error shows."""
+_SHORT = 8192
+"""Bytes of a chunk that is kept to look for the frame of its event."""
+_NONE_MALFORMED: Mapping[Path, JsonValue] = {}
 PARTS: frozenset[Path] = frozenset({("content_block",), ("item",), ("part",), ("delta", "citation")})
 """Members of events that contain a part of the answer, which later events extend."""
 _ANYWHERE = PINGS | {"error"}
 """Types of events that more than one format has."""
+
+
+ErrorFor = Callable[[Exception], Exception]
+"""A function that returns the error of a truncated stream for an exception of the iterable."""
 
 
 def event_type(format: FormatSpec) -> Any:
@@ -71,10 +80,10 @@ def check_event(raw: JsonObject, event: ServerSentEvent, format: FormatSpec) -> 
     cannot be read without them. Raises ``StreamDecodeError`` for an event that is not of the format.
     """
     try:
-        return event_reader(format)(raw), _NOTHING
+        return event_reader(format)(raw), _NONE_MALFORMED
     except ValidationError:
         if raw.get("error"):  # such as ``{"error": "overloaded"}``, or an object of another vendor
-            return check_error({"error": raw["error"]}, format)[0], _NOTHING
+            return check_error({"error": raw["error"]}, format)[0], _NONE_MALFORMED
     # The rest of an event is worth more than its malformed field: without the event the answer would lack a piece.
     repaired = repair(event_type(format), raw, parts=PARTS)
     if repaired is not None:
@@ -82,6 +91,12 @@ def check_event(raw: JsonObject, event: ServerSentEvent, format: FormatSpec) -> 
     if not format.recognizes_event(raw):
         raise refusal(event, format.name, problems_of(event_type(format), raw))
     return None, {**faults(event_type(format), raw), (): raw}
+
+
+def refusal(event: ServerSentEvent, format: ir.FormatName, problems: list[tuple[str, str]]) -> StreamDecodeError:
+    """Return the error for an event that is not valid in its format; its message lists pointers and problems."""
+    description = "; ".join(f"{pointer} {message}".strip() for pointer, message in problems[:_MAX_PROBLEMS])
+    return StreamDecodeError(f"is not of {format}: {description}", offset=event.offset, snippet=event.data)
 
 
 class MalformedFields:
@@ -169,21 +184,6 @@ def _insert(items: list[JsonValue], values: list[tuple[Path, JsonValue]]) -> Non
         merged += islice(others, max(0, index - len(merged)))
         merged.append(value)
     items[:] = [*merged, *others]
-
-
-def refusal(event: ServerSentEvent, format: ir.FormatName, problems: list[tuple[str, str]]) -> StreamDecodeError:
-    """Return the error for an event that is not valid in its format; its message lists pointers and problems."""
-    description = "; ".join(f"{pointer} {message}".strip() for pointer, message in problems[:_SHOWN])
-    return StreamDecodeError(f"is not of {format}: {description}", offset=event.offset, snippet=event.data)
-
-
-_SNIPPET = 200
-"""Bytes of the beginning of a stream that an error shows."""
-_SHORT = 8192
-"""Bytes of a chunk that is kept to look for the frame of its event."""
-
-ErrorFor = Callable[[Exception], Exception]
-"""A function that returns the error of a truncated stream for an exception of the iterable."""
 
 
 def read_chunks(chunks: Iterable[bytes], error_for: ErrorFor) -> Iterator[bytes]:

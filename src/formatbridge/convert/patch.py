@@ -18,13 +18,14 @@ from formatbridge.jsontext.pointers import escape, prefixes
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import resolve
 
-_NOTHING = object()
+_EMPTIED = object()
+"""Replaces a value that has no member any more."""
 _TEXTS = ("/content", "/output")
 """Ends of pointers to lists of parts. A list that becomes empty there is replaced by an empty text."""
 
 
 @dataclass(frozen=True, slots=True)
-class NewItem:
+class _NewItem:
     """An item that the list of the caller does not have."""
 
     value: Any
@@ -36,7 +37,7 @@ class BodyChanges:
     def __init__(self, body: JsonObject) -> None:
         self._body = body
         self._removed: set[str] = set()
-        self._orders: dict[str, Sequence[int | NewItem]] = {}
+        self._orders: dict[str, Sequence[int | _NewItem]] = {}
 
     def remove(self, pointers: Iterable[str]) -> None:
         """Record pointers at which the body has no value any more."""
@@ -46,7 +47,7 @@ class BodyChanges:
         """Return whether the value at a pointer is removed."""
         return pointer in self._removed
 
-    def arrange(self, pointer: str, items: Sequence[int | NewItem]) -> None:
+    def arrange(self, pointer: str, items: Sequence[int | _NewItem]) -> None:
         """Record the items of the list at a pointer: indexes of the body, and new items."""
         self._orders[pointer] = items
 
@@ -59,25 +60,25 @@ class BodyChanges:
         """Return a body, with values changed in their places, with these changes too; without objects that become empty."""
         paths = {prefix for pointer in [*self._removed, *self._orders] for prefix in prefixes(pointer)}
         changed = self._applied(body, "", paths)
-        return {} if changed is _NOTHING else changed
+        return {} if changed is _EMPTIED else changed
 
     def _applied(self, value: Any, pointer: str, paths: set[str]) -> Any:
         if pointer in self._removed:
-            return _NOTHING
+            return _EMPTIED
         if pointer not in paths or not isinstance(value, dict | list):
             return value
         if isinstance(value, dict):
             members = {key: self._applied(member, f"{pointer}/{escape(key)}", paths) for key, member in value.items()}
-            return {key: member for key, member in members.items() if member is not _NOTHING} or _NOTHING
+            return {key: member for key, member in members.items() if member is not _EMPTIED} or _EMPTIED
         items: list[Any] = []
         for item in self._orders.get(pointer, range(len(value))):
-            items.append(item.value if isinstance(item, NewItem) else self._applied(value[item], f"{pointer}/{item}", paths))
-        kept = [item for item in items if item is not _NOTHING]
+            items.append(item.value if isinstance(item, _NewItem) else self._applied(value[item], f"{pointer}/{item}", paths))
+        kept = [item for item in items if item is not _EMPTIED]
         if value and not kept and pointer.count("/") > 2 and not pointer.endswith("/parts"):
-            return "" if pointer.endswith(_TEXTS) else _NOTHING  # in a message an empty list of calls or images is invalid
+            return "" if pointer.endswith(_TEXTS) else _EMPTIED  # in a message an empty list of calls or images is invalid
         return kept
 
-    def pointer_of(self, item: NewItem, pointer: str) -> str:
+    def pointer_of(self, item: _NewItem, pointer: str) -> str:
         """Return the pointer, after the changes, of a new item of the list at a pointer."""
         return f"{self.pointer(pointer)}/{[each is item for each in self._items(pointer) or ()].index(True)}"
 
@@ -101,12 +102,12 @@ class BodyChanges:
         for step in pointer.split("/")[1:]:
             items = self._items(result)
             item = step if items is None else items[int(step)]
-            if isinstance(item, NewItem):
+            if isinstance(item, _NewItem):
                 return result
             result += f"/{item}"
         return result
 
-    def _items(self, pointer: str) -> list[int | NewItem] | None:
+    def _items(self, pointer: str) -> list[int | _NewItem] | None:
         """Return the items, after the changes, of the list at a pointer; None if the list has no changes."""
         order = self._orders.get(pointer)
         if order is None:
@@ -116,7 +117,7 @@ class BodyChanges:
             if not isinstance(value, list):
                 return None
             order = range(len(value))
-        return [item for item in order if isinstance(item, NewItem) or f"{pointer}/{item}" not in self._removed]
+        return [item for item in order if isinstance(item, _NewItem) or f"{pointer}/{item}" not in self._removed]
 
 
 _ABSENT = object()
@@ -137,7 +138,7 @@ class Patch:
         self._unwritten_values: list[str] = []
         self._sources: set[str] = set()
         """The pointers of the texts in values that the body gets from the encoder."""
-        self._written: dict[str, dict[int, int | NewItem]] = {}
+        self._written: dict[str, dict[int, int | _NewItem]] = {}
         """For each list of the caller, by pointer: the index in the encoder's list to the index of the caller's item, or to a new item."""
 
     def note(self, pointer: str) -> None:
@@ -197,7 +198,7 @@ class Patch:
             item = self._written[path].get(int(step))
             if item is None:
                 return None
-            if isinstance(item, NewItem):
+            if isinstance(item, _NewItem):
                 return "/".join([self.changes.pointer_of(item, path), *steps[depth:]])
             path += f"/{item}"
         return self.changes.pointer(path) if self.concerns(path) else None
@@ -222,10 +223,10 @@ class Patch:
 
     def _apply_to_list(self, raw: list[Any], items: list[Item], pointer: str) -> list[Any]:
         """Return a list with changed items in their places; record removed, moved and new items."""
-        result, order = list(raw), list[int | NewItem]()
+        result, order = list(raw), list[int | _NewItem]()
         for item in items:
             if item.is_new:
-                order.append(NewItem(item.server))
+                order.append(_NewItem(item.server))
                 self._sources.update(self._origins.pointers(item.server))
                 self._above.update(prefixes(pointer))
             else:

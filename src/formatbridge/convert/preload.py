@@ -1,6 +1,6 @@
 """The public function ``preload``, which builds validators at the start of a service.
 
-It is a separate module because it imports both ``input`` and ``event_validation``.
+It is a separate module because it imports both ``input`` and ``event_parser``.
 """
 
 from __future__ import annotations

@@ -29,10 +29,9 @@ _MAX_DUMPED = 64 * 1024 * 1024
 _MAX_POINTER_BYTES = 16 * 1024 * 1024  # of all pointers to replaced texts; each repeats the keys above it
 
 _SHORTEST_INFINITY = 309  # digits of the smallest number that parses as infinity and is written without an exponent
-_EXPONENT = (
-    b"0e"  # the start of an exponent after ``_SAME_DIGITS`` has replaced all digits by 0; a search from the end is the fastest
-)
 _SAME_DIGITS = bytes.maketrans(b"E123456789", b"e000000000")
+_EXPONENT = b"0e"
+"""The start of an exponent, after ``_SAME_DIGITS`` has replaced all digits by 0. A search from the end is the fastest."""
 
 _INFINITE_BYTE = 0xF0  # part of both infinities as doubles; a number, because ``in`` is slower with bytes of length one
 _LAST_BYTES = (0x7F, 0xFF)  # of plus and minus infinity; rare in text and in small numbers
