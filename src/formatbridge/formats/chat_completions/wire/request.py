@@ -247,8 +247,8 @@ class Request(Wire):
     prompt_cache_options: PromptCacheOptions | None = None
     prompt_cache_retention: str | None = None
     """Deprecated in favour of ``prompt_cache_options``. Known: in_memory, 24h."""
-    reasoning_effort: str | None = None
-    """Known: none, minimal, low, medium, high, xhigh, max."""
+    reasoning_effort: str | bool | Int | None = None
+    """Known: none, minimal, low, medium, high, xhigh, max. Fireworks: also a number of tokens, or whether the model reasons."""
     reasoning: ReasoningOptions | None = None
     """Gateways: ``reasoning_effort`` and other options."""
     thinking: ThinkingOptions | None = None
