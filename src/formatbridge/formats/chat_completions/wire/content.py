@@ -307,9 +307,9 @@ class UrlCitation(Wire):
     """
 
     end_index: Int | None = None
-    """Index of the first character in the message's content. OpenRouter sends 0 (recorded traffic)."""
+    """Index in the message's content after the last character. OpenRouter sends 0 (recorded traffic)."""
     start_index: Int | None = None
-    """Index in the message's content after the last character."""
+    """Index of the first character in the message's content, from 0."""
     title: str | None = None
     url: str
     content: str | None = None
