@@ -28,7 +28,7 @@ _INTEGER = r"-?(0|[1-9]\d{0,18})"
 _NUMBERS = {"INTEGER": re.compile(_INTEGER), "NUMBER": re.compile(rf"{_INTEGER}(\.\d{{1,16}})?([eE][+-]?\d{{1,2}})?")}
 """Number types to their JSON notation, with no more digits than a 64-bit number has."""
 _UNCHANGED = frozenset({"description", "title", "pattern", "required"})
-# Limits of 64-bit integers, which proto3 JSON writes as text. ChoiceNumbers are doubles, so 1 comes back as 1.0.
+# Limits of 64-bit integers, which proto3 JSON writes as text. Numbers are doubles, so 1 comes back as 1.0.
 _COUNTS = frozenset({"maxItems", "maxLength", "maxProperties", "minItems", "minLength", "minProperties"})
 _LIMITS = frozenset({"minimum", "maximum"})
 _SUBSCHEMA = frozenset({"items", "additionalProperties", "not"})

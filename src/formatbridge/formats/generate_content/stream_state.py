@@ -1,6 +1,6 @@
 """Decoder state for generateContent streams: one candidate.
 
-The state of calls is in ``stream_calls``.
+The state of calls in pieces is ``PartialCalls`` in ``stream_fold``.
 """
 
 from __future__ import annotations
