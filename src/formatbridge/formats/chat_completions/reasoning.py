@@ -442,9 +442,6 @@ def details_repeat_blocks(details: list[ir.Reasoning], blocks: list[ir.Reasoning
     return texts_in(details) == texts_in(blocks) and tokens == tokens_of_blocks
 
 
-# Signatures of messages, tool calls and images, which Google's compatible server sends in ``extra_content`` (recorded traffic).
-
-
 def decode_reasoning_config(body: JsonObject) -> tuple[ir.ReasoningConfig | None, JsonObject | None]:
     """Decode the reasoning settings of a request. Also return values without a canonical meaning, by pointer.
 
