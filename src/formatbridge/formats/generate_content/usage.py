@@ -27,7 +27,6 @@ _SHARED = {
     "candidatesTokensDetails": frozenset({"text", "audio"}),
     "cacheTokensDetails": frozenset({"text", "image", "audio"}),
 }
-_UNCOUNTED = ("accepted_prediction", "rejected_prediction", "server_tools")
 
 
 def decode_usage(raw: JsonObject, src: str) -> ir.Usage:
