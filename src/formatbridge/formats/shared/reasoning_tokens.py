@@ -10,6 +10,7 @@ With ``Options(token_key=...)`` a seal follows the kind, after a dot: ``fb1|mess
 checked after decoding and created before encoding, for every tagged token of a request, an answer and a stream, in every pair of formats.
 A token without a valid seal is removed from its part and reported. Each format writes such a part as one without a token. A token that
 came without a tag is not checked, because only its vendor can do that.
+``without_foreign_tokens`` removes tagged tokens from a request that goes to the server of its format without a conversion.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ _TAG = "fb1|"
 # Four characters of base64 are three bytes: these are "fb1". The fourth byte of the tag is in the next group.
 _TAG_IN_BYTES = base64.b64encode(_TAG.encode()).decode()[:4]
 _KINDS = ("thinking", "redacted", "encrypted", "thought", "call")
+_HIDDEN = ("redacted", "encrypted")
+"""Kinds of tokens that stand for the whole reasoning, without its text."""
 _BOUND_TO: Mapping[ir.FormatName, Literal["item", "call"]] = {"responses": "item", "generate_content": "call"}
 """Issuers whose tokens are valid only with one item of reasoning, or with one tool call. Its id is part of the tag."""
 _BUILT_IN = frozenset(get_args(ir.Format))
@@ -218,43 +221,6 @@ def id_of(part: ir.Reasoning) -> str | None:
     return (part.signature and part.signature.item_id) or part.id
 
 
-def _may_hold_tag(text: bytes | bytearray | str) -> bool:
-    """Return whether JSON text may contain a tagged token. It is a fast check, because most text has none."""
-    if isinstance(text, str):
-        return _TAG in text or _TAG_IN_BYTES in text
-    return _TAG.encode() in text or _TAG_IN_BYTES.encode() in text
-
-
-# Seals have two steps, so that the key that is stored with a token cannot seal another token.
-
-
-def seal_key(signature: ir.Signature, key: bytes) -> bytes:
-    """Return the key that seals the tag of one token, of any kind."""
-    return _seal_key(key, signature.issuer, _body_of(signature))
-
-
-def is_verified(signature: ir.Signature, key: bytes) -> bool:
-    """Return whether a token had no tag, or a tag that is sealed with the key."""
-    if signature.tagged_text is None:
-        return True
-    # The bytes are compared in constant time, so that the time does not reveal how many of them are right.
-    _, issuer, kind, body = signature.tagged_text.split("|", 3)
-    expected = _seal(_seal_key(key, issuer, body), kind.partition(".")[0])
-    return hmac.compare_digest(expected.encode(), _seal_in(signature.tagged_text).encode())
-
-
-def _seal_in(tagged: str) -> str:
-    return tagged.split("|", 3)[2].partition(".")[2]
-
-
-def _seal_key(key: bytes, issuer: str, body: str) -> bytes:
-    return hmac.digest(key, f"{_TAG}{issuer}|{body}".encode(), "sha256")
-
-
-def _seal(key: bytes, kind: str) -> str:
-    return hmac.digest(key, kind.encode(), "sha256")[:16].hex()
-
-
 def native_token(signature: ir.Signature | None, slot: ir.FormatName, losses: Ledger) -> str | None:
     """Return a token for a request of the format ``slot``. A token of another issuer is dropped and noted."""
     if signature is None:
@@ -289,11 +255,103 @@ def drop_unsigned(part: ir.Reasoning, losses: Ledger, code: str = "unsigned_reas
 def drop_empty(part: ir.Reasoning, losses: Ledger) -> None:
     """Note that reasoning with a foreign token and no text is dropped: hidden reasoning as a whole, else its token and its id."""
     signature = part.signature
-    if signature and signature.kind in ("redacted", "encrypted"):
+    if signature and signature.kind in _HIDDEN:
         losses.dropped(part, code="foreign_signature")
     elif signature:
         losses.dropped(signature, code="foreign_signature")
         drop_field(part, "id", losses)
+
+
+# Seals have two steps, so that the key that is stored with a token cannot seal another token.
+
+
+def seal_key(signature: ir.Signature, key: bytes) -> bytes:
+    """Return the key that seals the tag of one token, of any kind."""
+    return _seal_key(key, signature.issuer, _body_of(signature))
+
+
+def is_verified(signature: ir.Signature, key: bytes) -> bool:
+    """Return whether a token had no tag, or a tag that is sealed with the key."""
+    if signature.tagged_text is None:
+        return True
+    # The bytes are compared in constant time, so that the time does not reveal how many of them are right.
+    _, issuer, kind, body = signature.tagged_text.split("|", 3)
+    expected = _seal(_seal_key(key, issuer, body), kind.partition(".")[0])
+    return hmac.compare_digest(expected.encode(), _seal_in(signature.tagged_text).encode())
+
+
+def _seal_in(tagged: str) -> str:
+    return tagged.split("|", 3)[2].partition(".")[2]
+
+
+def _seal_key(key: bytes, issuer: str, body: str) -> bytes:
+    return hmac.digest(key, f"{_TAG}{issuer}|{body}".encode(), "sha256")
+
+
+def _seal(key: bytes, kind: str) -> str:
+    return hmac.digest(key, kind.encode(), "sha256")[:16].hex()
+
+
+def check_request_tokens(request: ir.Request, key: bytes, losses: Ledger) -> ir.Request:
+    """Return a request without the tokens that are not sealed with the key."""
+    messages = [replace(message, parts=_checked_parts(message.parts, key, losses)) for message in request.messages]
+    return replace(request, messages=messages)
+
+
+def check_response_tokens(response: ir.Response, key: bytes, losses: Ledger) -> ir.Response:
+    """Return an answer without the tokens that are not sealed with the key. The encoder seals the remaining tokens again."""
+    choices = [replace(choice, parts=_checked_parts(choice.parts, key, losses)) for choice in response.choices]
+    return replace(response, choices=choices)
+
+
+def check_event_tokens(new_events: list[events.Event], key: bytes) -> list[events.Event]:
+    """Return events without the tokens that are not sealed with the key. ``check_response_tokens`` reports these in the whole answer."""
+    return [result for event in new_events if (result := _checked_event(event, key)) is not None]
+
+
+def _checked_event(event: events.Event, key: bytes) -> events.Event | None:
+    """Return an event without a token that is not sealed; None if the event has nothing else."""
+    match event:
+        case events.PartStart():
+            part = _checked(event.part, key, None)
+            return event if part is event.part else replace(event, part=part)
+        case events.PartEnd() if event.part is not None:
+            part = _checked(event.part, key, None)
+            return event if part is event.part else replace(event, part=part)
+        # The next two events have a token that was sent after its part, or next to it.
+        case events.SignatureUpdate(signature=signature) if not _seals(signature, key):
+            return None
+        case events.PartUpdate(signature=ir.Signature() as signature) if not _seals(signature, key):
+            bare = replace(event, signature=None)
+            return bare if bare.citation or bare.transcript or bare.extra else None
+    return event
+
+
+def _checked_parts(parts: list[ir.Part], key: bytes, losses: Ledger) -> list[ir.Part]:
+    return [_checked(part, key, losses) for part in parts]
+
+
+def _checked(part: ir.Part, key: bytes, losses: Ledger | None) -> ir.Part:
+    """Return a part without its token, if that is not sealed; for a tool result, also without such tokens of its content."""
+    if isinstance(part, ir.ToolResult):
+        content = [_checked(inner, key, losses) for inner in part.content]
+        if any(a is not b for a, b in zip(part.content, content, strict=True)):
+            part = replace(part, content=content)
+    signature: ir.Signature | None = getattr(part, "signature", None)
+    if signature is None or _seals(signature, key):
+        return part
+    if losses is not None:
+        is_hidden = isinstance(part, ir.Reasoning) and not part.text and signature.kind in _HIDDEN
+        losses.dropped(part if is_hidden else signature, code="unverified_token")
+    return replace(part, signature=None)  # type: ignore[arg-type]  # only parts that may have one come here
+
+
+def _seals(signature: ir.Signature, key: bytes) -> bool:
+    """Return whether a token is verified, and set the key that seals its tag if it is."""
+    if not is_verified(signature, key):
+        return False
+    signature.seal_key = seal_key(signature, key)
+    return True
 
 
 _LABELS = frozenset({"type", "role", "id", "index", "format", "thought", "status"})
@@ -329,8 +387,8 @@ def without_foreign_tokens(
 
     An object that is empty without its token is removed too, and so is reasoning that the server accepts only with its token. A carried
     token of this format is restored, with the id to which it is sealed. ``body``: the validated request. ``text``: the request as the
-    caller passed it, which matters if it is text. ``key``: carried tokens that are not sealed with it are removed too; None: seals are not
-    checked.
+    caller passed it; JSON text is searched for a tag first. ``key``: carried tokens that are not sealed with it are removed too; None:
+    seals are not checked.
     """
     # A client sends back a converted answer with carried tokens, and this request goes to the vendor of its format directly.
     # That server would reject the token of another vendor (anthropics/anthropic-sdk-python#1598, openai/codex#8128).
@@ -362,6 +420,13 @@ def without_foreign_tokens(
     for items in emptied.values():
         items[:] = [item for item in items if item is not _GONE]
     return format.repair_history(result, losses) if has_lost else result, removed
+
+
+def _may_hold_tag(text: bytes | bytearray | str) -> bool:
+    """Return whether JSON text may contain a tagged token. Most text has none, so most requests need not be decoded."""
+    if isinstance(text, str):
+        return _TAG in text or _TAG_IN_BYTES in text
+    return _TAG.encode() in text or _TAG_IN_BYTES.encode() in text
 
 
 def _carried(raw: JsonObject, body: JsonObject, format: FormatSpec) -> dict[str, ir.Signature]:
@@ -426,68 +491,3 @@ def _has_content(node: Any) -> bool:
     if isinstance(node, list):
         return any(item is not _GONE for item in node)
     return node.get("type") not in _SIGNED and any(value for key, value in node.items() if key not in _LABELS)
-
-
-_HIDDEN = ("redacted", "encrypted")
-
-
-def check_request_tokens(request: ir.Request, key: bytes, losses: Ledger) -> ir.Request:
-    """Return a request without the tokens that are not sealed with the key."""
-    messages = [replace(message, parts=_checked_parts(message.parts, key, losses)) for message in request.messages]
-    return replace(request, messages=messages)
-
-
-def check_response_tokens(response: ir.Response, key: bytes, losses: Ledger) -> ir.Response:
-    """Return an answer without the tokens that are not sealed with the key. The encoder seals the remaining tokens again."""
-    choices = [replace(choice, parts=_checked_parts(choice.parts, key, losses)) for choice in response.choices]
-    return replace(response, choices=choices)
-
-
-def check_event_tokens(new_events: list[events.Event], key: bytes) -> list[events.Event]:
-    """Return events without the tokens that are not sealed with the key. ``check_response_tokens`` reports these in the whole answer."""
-    return [result for event in new_events if (result := _checked_event(event, key)) is not None]
-
-
-def _checked_event(event: events.Event, key: bytes) -> events.Event | None:
-    """Return an event without a token that is not sealed; None if the event has nothing else."""
-    match event:
-        case events.PartStart():
-            part = _checked(event.part, key, None)
-            return event if part is event.part else replace(event, part=part)
-        case events.PartEnd() if event.part is not None:
-            part = _checked(event.part, key, None)
-            return event if part is event.part else replace(event, part=part)
-        # The next two events have a token that was sent after its part, or next to it.
-        case events.SignatureUpdate(signature=signature) if not _seals(signature, key):
-            return None
-        case events.PartUpdate(signature=ir.Signature() as signature) if not _seals(signature, key):
-            bare = replace(event, signature=None)
-            return bare if bare.citation or bare.transcript or bare.extra else None
-    return event
-
-
-def _checked_parts(parts: list[ir.Part], key: bytes, losses: Ledger) -> list[ir.Part]:
-    return [_checked(part, key, losses) for part in parts]
-
-
-def _checked(part: ir.Part, key: bytes, losses: Ledger | None) -> ir.Part:
-    """Return a part without its token, if that is not sealed; for a tool result, also without such tokens of its content."""
-    if isinstance(part, ir.ToolResult):
-        content = [_checked(inner, key, losses) for inner in part.content]
-        if any(a is not b for a, b in zip(part.content, content, strict=True)):
-            part = replace(part, content=content)
-    signature: ir.Signature | None = getattr(part, "signature", None)
-    if signature is None or _seals(signature, key):
-        return part
-    if losses is not None:
-        is_hidden = isinstance(part, ir.Reasoning) and not part.text and signature.kind in _HIDDEN
-        losses.dropped(part if is_hidden else signature, code="unverified_token")
-    return replace(part, signature=None)  # type: ignore[arg-type]  # only parts that may have one come here
-
-
-def _seals(signature: ir.Signature, key: bytes) -> bool:
-    """Return whether a token is verified, and set the key that seals its tag if it is."""
-    if not is_verified(signature, key):
-        return False
-    signature.seal_key = seal_key(signature, key)
-    return True
