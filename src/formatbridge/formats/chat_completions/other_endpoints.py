@@ -25,4 +25,4 @@ def encode_models(models: ir.ModelList, losses: Ledger) -> JsonObject:
 
 
 BATCH = openai_layout("/v1/chat/completions")
-"""The layout of the lines."""
+"""The layout of batch lines."""

@@ -29,6 +29,8 @@ _MODEL = frozenset({
 })  # fmt: skip
 MODEL_LIST_KEYS = tuple(key for name in (*_LISTS, "nextPageToken") for key in camel_and_snake(name))
 """The keys of a page, in camelCase and in snake_case (protobuf.dev/programming-guides/json)."""
+_COLLECTIONS = ("models/", "tunedModels/", "publishers/")
+"""Beginnings of the full name of a model."""
 _METHODS = ("generateContent", "streamGenerateContent")
 
 
@@ -42,6 +44,15 @@ def decode_models(body: JsonObject) -> ir.ModelList:
         next_page=token or None,
         extra=read_extra(body, frozenset({*_LISTS, "nextPageToken"})),
     )
+
+
+def encode_models(models: ir.ModelList, losses: Ledger) -> JsonObject:
+    """Encode one page of models."""
+    drop_unheld_in_answer(models, losses)
+    if not models.next_page:
+        drop_field(models, "has_more", losses)
+    body: JsonObject = {"models": [_encode_model(model, f"/models/{index}", losses) for index, model in enumerate(models.models)]}
+    return body | ({"nextPageToken": models.next_page} if models.next_page else {})
 
 
 def _decode_model(raw: JsonObject, src: str) -> ir.Model:
@@ -66,15 +77,6 @@ def _decode_model(raw: JsonObject, src: str) -> ir.Model:
     )
 
 
-def encode_models(models: ir.ModelList, losses: Ledger) -> JsonObject:
-    """Encode one page of models."""
-    drop_unheld_in_answer(models, losses)
-    if not models.next_page:
-        drop_field(models, "has_more", losses)
-    body: JsonObject = {"models": [_encode_model(model, f"/models/{index}", losses) for index, model in enumerate(models.models)]}
-    return body | ({"nextPageToken": models.next_page} if models.next_page else {})
-
-
 def _encode_model(model: ir.Model, pointer: str, losses: Ledger) -> JsonObject:
     """Encode one model; ``pointer`` is its pointer in the target."""
     drop_unheld_in_answer(model, losses)
@@ -82,7 +84,7 @@ def _encode_model(model: ir.Model, pointer: str, losses: Ledger) -> JsonObject:
     # Other formats have no counterpart. The two methods are those of this library.
     if methods is None:
         methods = losses.added(f"{pointer}/supportedGenerationMethods", [*_METHODS])
-    is_full = model.id.startswith(("models/", "tunedModels/", "publishers/"))
+    is_full = model.id.startswith(_COLLECTIONS)
     fields = {
         "name": model.id if is_full else f"models/{model.id}",
         "version": model.version,
@@ -95,16 +97,15 @@ def _encode_model(model: ir.Model, pointer: str, losses: Ledger) -> JsonObject:
     return {key: value for key, value in fields.items() if value is not None}
 
 
-_REQUEST = "generateContentRequest"
+_COUNT_REQUEST_FIELD = "generateContentRequest"
 _UNCOUNTED = frozenset({"stream", "safetySettings", "modelArmorConfig", "labels", "serviceTier", "store", "outputConfig"})
 """Fields of a request that the model does not read. The method accepts them in ``generateContentRequest``
 (ai.google.dev/api/tokens).
 """
 # Source: the official SDK, ``models._CountTokensConfig_to_vertex``.
 _TOP_FIELDS = frozenset({"contents", "systemInstruction", "tools", "generationConfig"})
-_COUNT = frozenset({"totalTokens"})
+_COUNT_ANSWER = frozenset({"totalTokens"})
 _IN_URL = frozenset({"model", "stream"})
-_COLLECTIONS = ("models/", "tunedModels/", "publishers/")
 
 
 def encode_count_request(body: JsonObject, model: str) -> JsonObject:
@@ -116,16 +117,16 @@ def encode_count_request(body: JsonObject, model: str) -> JsonObject:
     fields = {key: value for key, value in body.items() if key not in _IN_URL and value is not None}
     if fields.keys() == {"contents"}:
         return body
-    return {_REQUEST: {"model": model if model.startswith(_COLLECTIONS) else f"models/{model}", **fields}}
+    return {_COUNT_REQUEST_FIELD: {"model": model if model.startswith(_COLLECTIONS) else f"models/{model}", **fields}}
 
 
 def decode_count(body: JsonObject) -> ir.TokenCount:
-    """Decode the answer."""
-    return ir.TokenCount(body["totalTokens"], extra=read_extra(body, _COUNT))
+    """Decode the answer of the method that counts tokens."""
+    return ir.TokenCount(body["totalTokens"], extra=read_extra(body, _COUNT_ANSWER))
 
 
 def encode_count(count: ir.TokenCount, losses: Ledger) -> JsonObject:
-    """Encode the answer."""
+    """Encode the answer of the method that counts tokens."""
     drop_unheld_in_answer(count, losses)
     return {"totalTokens": count.input}
 
@@ -135,7 +136,7 @@ COUNT = CountSpec(
     sdk_path=re.compile(r".*?/(?P<model>(?:models|tunedModels)/.+):countTokens"),
     description=":countTokens",
     uncounted=_UNCOUNTED,
-    request_field=_REQUEST,
+    request_field=_COUNT_REQUEST_FIELD,
     top_fields=_TOP_FIELDS,
     needless_additions=frozenset({"/generationConfig/thinkingConfig/includeThoughts"}),
     encode_request=encode_count_request,
@@ -150,9 +151,9 @@ _HTTP_STATUSES: Mapping[int, int] = {
 }  # fmt: skip
 """Numbers of ``google.rpc.Code`` to HTTP statuses. Source: googleapis, ``google/rpc/code.proto``."""
 _CANCELLED, _DEADLINE_EXCEEDED, _UNKNOWN = 1, 4, 2
-_REASONS: Mapping[int, Unprocessed] = {_CANCELLED: "canceled", 499: "canceled", _DEADLINE_EXCEEDED: "expired", 504: "expired"}
-_STATUSES: Mapping[Unprocessed, str] = {"canceled": "CANCELLED", "expired": "DEADLINE_EXCEEDED"}
-_CODES: Mapping[Unprocessed, int] = {"canceled": _CANCELLED, "expired": _DEADLINE_EXCEEDED, "failed": _UNKNOWN}
+_BATCH_REASONS: Mapping[int, Unprocessed] = {_CANCELLED: "canceled", 499: "canceled", _DEADLINE_EXCEEDED: "expired", 504: "expired"}
+_BATCH_STATUSES: Mapping[Unprocessed, str] = {"canceled": "CANCELLED", "expired": "DEADLINE_EXCEEDED"}
+_BATCH_CODES: Mapping[Unprocessed, int] = {"canceled": _CANCELLED, "expired": _DEADLINE_EXCEEDED, "failed": _UNKNOWN}
 
 
 def _decode_batch_line(raw: JsonObject) -> BatchItem | None:
@@ -173,9 +174,9 @@ def _decode_failure(error: JsonObject, pointer: str) -> BatchItem:
     """Decode an error. One with a code of cancellation or of a deadline means that the request was not processed."""
     code, message = error.get("code"), error.get("message")
     number = code if type(code) is int else 0
-    if number in _REASONS and not error.get("details"):
-        reason = _REASONS[number]
-        status = {f"{pointer}/status"} if error.get("status") == _STATUSES[reason] else set()
+    if number in _BATCH_REASONS and not error.get("details"):
+        reason = _BATCH_REASONS[number]
+        status = {f"{pointer}/status"} if error.get("status") == _BATCH_STATUSES[reason] else set()
         return BatchItem(
             kind="unprocessed",
             pointer=f"{pointer}/message",
@@ -206,7 +207,7 @@ def _encode_batch_error(id: str, status: int, body: JsonObject) -> JsonObject:
 
 def _encode_batch_unprocessed(id: str, reason: Unprocessed, message: str) -> JsonObject:
     """Encode the result of a request that was not processed."""
-    return {"key": id, "error": {"code": _CODES[reason], "message": message or f"The request was not processed: {reason}."}}
+    return {"key": id, "error": {"code": _BATCH_CODES[reason], "message": message or f"The request was not processed: {reason}."}}
 
 
 BATCH = BatchLayout(
@@ -220,4 +221,4 @@ BATCH = BatchLayout(
     response_pointer="/response",
     error_pointer="",  # the line has the member "error" of the error body
 )
-"""The layout of the lines."""
+"""The layout of batch lines."""

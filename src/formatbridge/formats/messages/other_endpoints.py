@@ -93,16 +93,16 @@ _UNCOUNTED = frozenset({
 
 ``thread`` is not one of them: it stands for messages that the server stores, and without it the count is wrong.
 """
-_COUNT = frozenset({"input_tokens"})
+_COUNT_ANSWER = frozenset({"input_tokens"})
 
 
 def decode_count(body: JsonObject) -> ir.TokenCount:
-    """Decode the answer."""
-    return ir.TokenCount(body["input_tokens"], extra=read_extra(body, _COUNT))
+    """Decode the answer of the endpoint that counts tokens."""
+    return ir.TokenCount(body["input_tokens"], extra=read_extra(body, _COUNT_ANSWER))
 
 
 def encode_count(count: ir.TokenCount, losses: Ledger) -> JsonObject:
-    """Encode the answer."""
+    """Encode the answer of the endpoint that counts tokens."""
     drop_unheld_in_answer(count, losses)
     return {"input_tokens": count.input}
 
@@ -178,4 +178,4 @@ BATCH = BatchLayout(
     id_pattern=re.compile(r"[a-zA-Z0-9_-]{1,64}"),
     longest_id=64,
 )
-"""The layout of the lines."""
+"""The layout of batch lines."""

@@ -37,17 +37,17 @@ _UNCOUNTED = frozenset({
 
 ``prompt`` and ``image`` are not among them: the endpoint does not have them either, and without them the count is wrong.
 """
-_COUNT = frozenset({"object", "input_tokens"})
+_COUNT_ANSWER = frozenset({"object", "input_tokens"})
 
 
 def decode_count(body: JsonObject) -> ir.TokenCount:
-    """Decode the answer."""
+    """Decode the answer of the endpoint that counts tokens."""
     # {"object": "response.input_tokens", "input_tokens": 11}
-    return ir.TokenCount(body["input_tokens"], extra=read_extra(body, _COUNT))
+    return ir.TokenCount(body["input_tokens"], extra=read_extra(body, _COUNT_ANSWER))
 
 
 def encode_count(count: ir.TokenCount, losses: Ledger) -> JsonObject:
-    """Encode the answer."""
+    """Encode the answer of the endpoint that counts tokens."""
     drop_unheld_in_answer(count, losses)
     return {"object": "response.input_tokens", "input_tokens": count.input}
 
@@ -65,4 +65,4 @@ COUNT = CountSpec(
 
 
 BATCH = openai_layout("/v1/responses")
-"""The layout of the lines."""
+"""The layout of batch lines."""
