@@ -13,6 +13,7 @@ from formatbridge import ir
 from formatbridge.formats.generate_content.holds import drop_unheld, drop_unheld_in_answer
 from formatbridge.formats.generate_content.hosted_tools import decode_hosted, encode_hosted
 from formatbridge.formats.generate_content.reasoning import (
+    TEXT_PART,
     decode_reasoning,
     decode_signature,
     encode_reasoning,
@@ -22,7 +23,14 @@ from formatbridge.formats.generate_content.reasoning import (
 )
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.media import guess_mime, media_kind, sniff_mime
-from formatbridge.formats.shared.parts import GOOGLE_IMAGES, encode_mime, encode_opaque, is_read_image, known_mime
+from formatbridge.formats.shared.parts import (
+    GOOGLE_IMAGES,
+    INVALID_IMAGE_TYPES,
+    encode_mime,
+    encode_opaque,
+    is_read_image,
+    known_mime,
+)
 from formatbridge.formats.shared.tool_arguments import NOTHING_PARSED, ParsedArguments
 from formatbridge.formats.shared.tool_results import Unanswered
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
@@ -117,7 +125,6 @@ def _next_name(call_id: str, open: dict[str, Unanswered[str]], answered: dict[st
     return answered.get(call_id) if first is None else first
 
 
-_TEXT = frozenset({"text", "thought", "thoughtSignature"})
 _DATA = ("executableCode", "codeExecutionResult", "inlineData", "fileData", "toolCall", "toolResponse")
 """Fields with the data of a part that is neither a text, nor a call, nor the result of a call."""
 _MEDIA = frozenset({"inlineData", "fileData", "thought", "thoughtSignature", "mediaResolution", "audioTranscription"})
@@ -135,7 +142,7 @@ _DETAILS = {
 }
 _LEVELS = {detail: level for level, detail in _DETAILS.items()}
 _MIMES = {"image": "image/jpeg", "audio": "audio/wav", "video": "video/mp4", "document": "application/pdf"}
-_OTHER_NAMES = {"image/jpg": "image/jpeg", "application/csv": "text/csv"}
+_OTHER_NAMES = INVALID_IMAGE_TYPES | {"application/csv": "text/csv"}
 """Frequent names that the server rejects, and the type of each (CherryHQ/cherry-studio#3088, google/adk-python#4028)."""
 _REJECTED = (
     "application/msword", "application/vnd.ms-excel", "application/vnd.ms-powerpoint", "application/vnd.openxmlformats-officedocument.",
@@ -203,7 +210,7 @@ def _decode_text(raw: JsonObject, src: str) -> ir.Text | ir.Reasoning:
     # {"text": "Hello"}, {"text": "Let me see.", "thought": true}, {"text": "", "thoughtSignature": "Cg..."}
     if raw.get("thought"):
         return decode_reasoning(raw, src)
-    part = ir.Text(raw["text"], src, read_extra(raw, _TEXT))
+    part = ir.Text(raw["text"], src, read_extra(raw, TEXT_PART))
     if "thoughtSignature" in raw:
         part.signature = decode_signature(raw, src)
         if not part.text and not part.extra and signs_earlier_reasoning(part.signature):

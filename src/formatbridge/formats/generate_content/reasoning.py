@@ -107,7 +107,8 @@ def accepts_token(part: JsonObject) -> bool:
     return is_kind and "thoughtSignature" not in part
 
 
-_TEXT = frozenset({"text", "thought", "thoughtSignature"})
+TEXT_PART = frozenset({"text", "thought", "thoughtSignature"})
+"""Fields that the decoders read in a part with text, which is visible or reasoning."""
 _CONFIG = frozenset({"includeThoughts", "thinkingBudget", "thinkingLevel"})
 # Source: the official SDK, ``ThinkingLevel``.
 _LEVELS: dict[str, ir.Effort] = {"MINIMAL": "minimal", "LOW": "low", "MEDIUM": "medium", "HIGH": "high", "XHIGH": "xhigh"}
@@ -116,7 +117,7 @@ _LEVELS: dict[str, ir.Effort] = {"MINIMAL": "minimal", "LOW": "low", "MEDIUM": "
 def decode_reasoning(raw: JsonObject, src: str) -> ir.Reasoning:
     """Decode a text part with the flag ``thought``."""
     # {"text": "Let me see.", "thought": true}
-    part = ir.Reasoning(text=raw["text"], src=src, extra=read_extra(raw, _TEXT))
+    part = ir.Reasoning(text=raw["text"], src=src, extra=read_extra(raw, TEXT_PART))
     if "thoughtSignature" in raw:
         part.signature = decode_signature(raw, src)
     return part

@@ -184,14 +184,14 @@ GOOGLE_IMAGES = frozenset({"image/png", "image/jpeg", "image/webp", "image/heic"
 of the Gemini API and of Vertex AI list the same types. GIF: microsoft/vscode#286628, Mai-with-u/MaiBot#1435. SVG: google/adk-python#5693,
 google-gemini/gemini-cli#3054. TIFF: google-gemini/gemini-cli#9530.
 """
-_OTHER_NAMES = {"image/jpg": "image/jpeg"}
-"""Frequent invalid names of media types of images."""
+INVALID_IMAGE_TYPES = {"image/jpg": "image/jpeg"}
+"""Frequent invalid media types of images to the valid ones."""
 
 
 def image_type(mime: str) -> str:
     """Return the media type of an image without its parameters and with its valid name."""
     bare = mime.partition(";")[0].rstrip().lower()
-    return _OTHER_NAMES.get(bare, bare)
+    return INVALID_IMAGE_TYPES.get(bare, bare)
 
 
 def is_read_image(mime: str | None, types: frozenset[str]) -> bool:
