@@ -19,11 +19,12 @@ from formatbridge.formats.chat_completions.tool_calls import encode_answer_call
 from formatbridge.formats.chat_completions.usage import decode_usage, encode_usage
 from formatbridge.formats.format import Context
 from formatbridge.formats.shared.choices import assign_numbers
+from formatbridge.formats.shared.finish_reasons import explanation_of, note_finish
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.logprobs import decode_tokens, encode_tokens
 from formatbridge.formats.shared.media import write_data_url
 from formatbridge.formats.shared.names import derive_call_id, encode_id
-from formatbridge.formats.shared.parts import encode_opaque, note_finish, refusal_of
+from formatbridge.formats.shared.parts import encode_opaque
 from formatbridge.formats.shared.unmodelled_fields import has_values, merge_extra, read_extra
 from formatbridge.ir import events
 from formatbridge.jsontext.pointers import PRECOMPUTED, precomputed_pointers
@@ -115,7 +116,7 @@ def _decode_choice(raw: JsonObject, position: int, number: int, answer_id: str) 
 
 def _encode_choice(choice: ir.Choice, index: int, answer_id: str, losses: Ledger, options: Options) -> JsonObject:
     drop_unheld_in_answer(choice, losses)
-    refusal = refusal_of(choice.finish, choice.parts, losses)
+    refusal = explanation_of(choice.finish, choice.parts, losses)
     message = encode_answer(choice.parts, f"/choices/{index}/message", answer_id, losses, options)
     if refusal is not None:
         message["refusal"] = refusal

@@ -20,7 +20,7 @@ from formatbridge.formats.chat_completions.response import encode_answer, encode
 from formatbridge.formats.chat_completions.usage import encode_usage
 from formatbridge.formats.format import Context
 from formatbridge.formats.shared.choices import is_part_event
-from formatbridge.formats.shared.parts import refusal_of
+from formatbridge.formats.shared.finish_reasons import explanation_of
 from formatbridge.formats.shared.reasoning_tokens import is_carried
 from formatbridge.ir import events
 from formatbridge.jsontext.codec import dumps
@@ -370,7 +370,7 @@ class StreamEncoder:
         choice, out = self._open_choice(event.choice)
         # A blocked answer has no refusal of the model. Its explanation becomes the refusal, as in a whole response.
         if event.finish.message is not None:
-            refusal = refusal_of(event.finish, [ir.Refusal(text="")] if choice.has_refusal else [], null_ledger())
+            refusal = explanation_of(event.finish, [ir.Refusal(text="")] if choice.has_refusal else [], null_ledger())
             if refusal:
                 out += self._encode_chunk(event.choice, {"refusal": refusal})
         if choice.audio is not None and (samples := choice.audio.remaining()):

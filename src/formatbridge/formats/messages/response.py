@@ -16,9 +16,10 @@ from formatbridge.formats.messages.hosted_tools import encode_hosted
 from formatbridge.formats.messages.reasoning import encode_answer_reasoning, encode_carried_token
 from formatbridge.formats.messages.tool_calls import encode_answer_call
 from formatbridge.formats.messages.usage import decode_usage, encode_usage
+from formatbridge.formats.shared.finish_reasons import OVERRULED, note_finish
 from formatbridge.formats.shared.held_fields import drop_field
 from formatbridge.formats.shared.names import encode_id
-from formatbridge.formats.shared.parts import OVERRULED, encode_opaque, encode_transcript, note_finish
+from formatbridge.formats.shared.parts import encode_opaque, encode_transcript
 from formatbridge.formats.shared.tool_arguments import NOTHING_PARSED, parse_arguments_of
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.ir import events

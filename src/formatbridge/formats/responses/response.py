@@ -21,10 +21,10 @@ from formatbridge.formats.responses.item_ids import ItemIds
 from formatbridge.formats.responses.reasoning import encode_answer_reasoning, encode_carried_token, encode_reasoning_item
 from formatbridge.formats.responses.tool_calls import encode_answer_call
 from formatbridge.formats.responses.usage import decode_usage, encode_usage
+from formatbridge.formats.shared.finish_reasons import explanation_of, note_finish
 from formatbridge.formats.shared.logprobs import PendingTokens, decode_tokens, encode_tokens
 from formatbridge.formats.shared.names import encode_id
-from formatbridge.formats.shared.parts import encode_opaque, encode_transcript, note_finish
-from formatbridge.formats.shared.parts import refusal_of as explanation_of
+from formatbridge.formats.shared.parts import encode_opaque, encode_transcript
 from formatbridge.formats.shared.tool_arguments import is_whole
 from formatbridge.formats.shared.unmodelled_fields import extend_extra, merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject

@@ -199,26 +199,6 @@ def is_read_image(mime: str | None, types: frozenset[str]) -> bool:
     return mime is None or not mime.lower().startswith("image/") or image_type(mime) in types
 
 
-OVERRULED = frozenset({"stop", "stop_sequence", "other", "error"})
-"""Finish reasons that an answer with tool calls never has: its finish reason is ``tool_calls``."""
-
-
-def note_finish(finish: ir.Finish, value: str, is_exact: bool, losses: Ledger) -> None:
-    """Note that a finish reason of the target replaces another one, or a more specific one."""
-    if finish.is_specific or not is_exact:
-        losses.weakened(finish, "reason", value, "finish_reason", severity="info" if is_exact else "lossy")
-
-
-def refusal_of(finish: ir.Finish | None, parts: list[ir.Part], losses: Ledger) -> str | None:
-    """Return the explanation of a blocked answer, for use as its refusal. Note it as dropped if the answer has one or is not blocked."""
-    if finish is None or finish.message is None:
-        return None
-    if finish.reason in ("content_filter", "refusal") and not any(isinstance(part, ir.Refusal) for part in parts):
-        return finish.message
-    losses.dropped(finish, "message", "diagnostic")
-    return None
-
-
 _TIMES, _SHORT = 8, 10_000
 
 
