@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from formatbridge import ir
 from formatbridge.formats.chat_completions.holds import drop_unheld_in_answer
-from formatbridge.formats.shared.parts import put_in
+from formatbridge.formats.shared.held_fields import put_in
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger

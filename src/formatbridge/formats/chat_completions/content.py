@@ -13,7 +13,7 @@ from typing import TypeGuard, assert_never
 from formatbridge import ir
 from formatbridge.dialect import DocumentPart
 from formatbridge.formats.chat_completions.holds import drop_unheld
-from formatbridge.formats.shared.held_fields import drop_field
+from formatbridge.formats.shared.held_fields import drop_field, put_in
 from formatbridge.formats.shared.media import (
     PDF,
     as_stored_file,
@@ -38,7 +38,6 @@ from formatbridge.formats.shared.parts import (
     encode_user_content,
     is_read_image,
     known_mime,
-    put_in,
 )
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.codec import dumps

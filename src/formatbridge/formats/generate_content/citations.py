@@ -16,7 +16,7 @@ from typing import Any
 from formatbridge import ir
 from formatbridge.formats.generate_content.holds import drop_unheld_in_answer
 from formatbridge.formats.shared.held_fields import drop_field
-from formatbridge.formats.shared.parts import may_repeat
+from formatbridge.formats.shared.text_lengths import may_repeat
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.types import JsonObject

@@ -22,9 +22,9 @@ from formatbridge.formats.generate_content.tool_calls import ConversationCalls
 from formatbridge.formats.generate_content.usage import decode_usage, encode_usage
 from formatbridge.formats.shared.choices import assign_numbers
 from formatbridge.formats.shared.finish_reasons import OVERRULED, note_finish
+from formatbridge.formats.shared.held_fields import put_in
 from formatbridge.formats.shared.model_lists import encode_time, time_of
 from formatbridge.formats.shared.names import encode_id
-from formatbridge.formats.shared.parts import put_in
 from formatbridge.formats.shared.reasoning_tokens import bound_to, keeps_id
 from formatbridge.formats.shared.tool_arguments import NOTHING_PARSED, parse_arguments_of
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra

@@ -10,7 +10,7 @@ from typing import Literal
 
 from formatbridge import ir
 from formatbridge.formats.messages.holds import drop_unheld_in_answer
-from formatbridge.formats.shared.parts import may_repeat
+from formatbridge.formats.shared.text_lengths import may_repeat
 from formatbridge.formats.shared.unmodelled_fields import read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import WHOLE_NODE, Ledger

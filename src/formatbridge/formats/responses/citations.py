@@ -9,8 +9,7 @@ from collections.abc import Callable
 
 from formatbridge import ir
 from formatbridge.formats.responses.holds import drop_unheld_in_answer
-from formatbridge.formats.shared.held_fields import drop_field
-from formatbridge.formats.shared.parts import put_in
+from formatbridge.formats.shared.held_fields import drop_field, put_in
 from formatbridge.formats.shared.unmodelled_fields import read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger

@@ -12,7 +12,7 @@ from typing import assert_never
 from formatbridge import ir
 from formatbridge.formats.responses.citations import decode_citations
 from formatbridge.formats.responses.holds import drop_unheld
-from formatbridge.formats.shared.held_fields import drop_field
+from formatbridge.formats.shared.held_fields import drop_field, put_in
 from formatbridge.formats.shared.media import (
     PDF,
     as_stored_file,
@@ -33,7 +33,6 @@ from formatbridge.formats.shared.parts import (
     encode_user_content,
     is_read_image,
     known_mime,
-    put_in,
 )
 from formatbridge.formats.shared.tool_arguments import encode_arguments_text
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra

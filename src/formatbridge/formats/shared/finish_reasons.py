@@ -16,7 +16,10 @@ def note_finish(finish: ir.Finish, value: str, is_exact: bool, losses: Ledger) -
 
 
 def explanation_of(finish: ir.Finish | None, parts: list[ir.Part], losses: Ledger) -> str | None:
-    """Return the explanation of a blocked answer, for use as its refusal. Note it as dropped if the answer has one or is not blocked."""
+    """Return the explanation of a blocked answer, for use as its refusal.
+
+    It is noted as dropped if the answer has a refusal, or is not blocked.
+    """
     if finish is None or finish.message is None:
         return None
     if finish.reason in ("content_filter", "refusal") and not any(isinstance(part, ir.Refusal) for part in parts):

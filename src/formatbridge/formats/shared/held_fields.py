@@ -1,4 +1,7 @@
-"""Report the canonical fields that a target cannot express, according to the HOLDS table of its package."""
+"""Report the canonical fields that a target cannot express, according to the HOLDS table of its package.
+
+``put_in`` is the reverse: it sets a member that the target requires, and reports it if the source lacks it.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from operator import attrgetter
 from typing import Any
 
 from formatbridge import ir
+from formatbridge.jsontext.types import JsonObject, JsonValue
 from formatbridge.report.ledger import Ledger
 from formatbridge.report.loss_rules import LOSS_RULES, NO_LOSS
 
@@ -119,3 +123,11 @@ def _report_of(kind: type, name: str, format: ir.FormatName | None) -> _Report:
     if kind is ir.Usage:
         return drop_counts
     return {"signature": drop_token, "cache": drop_node, "audio": drop_node, "image": drop_node}.get(name, drop_value)
+
+
+def put_in(body: JsonObject, key: str, value: JsonValue, otherwise: JsonValue, losses: Ledger) -> None:
+    """Set a member that the target requires. If the source lacks it, set ``otherwise`` and note the addition."""
+    if value is None:
+        losses.added_in(body, key, otherwise)
+    else:
+        body[key] = value

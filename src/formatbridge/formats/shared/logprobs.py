@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from formatbridge import ir
-from formatbridge.formats.shared.parts import put_in
+from formatbridge.formats.shared.held_fields import put_in
 from formatbridge.formats.shared.unmodelled_fields import read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger

@@ -13,7 +13,7 @@ from formatbridge import ir
 from formatbridge.dialect import DialectRules, MediaSource
 from formatbridge.formats.shared.media import bare_mime, guess_mime, known_text, sniff_mime
 from formatbridge.formats.shared.unmodelled_fields import read_extra
-from formatbridge.jsontext.types import JsonObject, JsonValue
+from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
 
 _BREAKPOINT, _CONTROL = "prompt_cache_breakpoint", "cache_control"
@@ -197,25 +197,6 @@ def image_type(mime: str) -> str:
 def is_read_image(mime: str | None, types: frozenset[str]) -> bool:
     """Return whether a server that reads images of some types reads media of a type; also if it has none, or not that of an image."""
     return mime is None or not mime.lower().startswith("image/") or image_type(mime) in types
-
-
-_TIMES, _SHORT = 8, 10_000
-
-
-def may_repeat(lengths: Iterable[int], length: int) -> bool:
-    """Return whether the texts of all spans may be repeated in the citations: up to a few times the length of the text.
-
-    If thousands of citations cite all of a long text, its copies would be a thousand times longer than the source.
-    """
-    return sum(max(0, each) for each in lengths) <= _TIMES * max(length, _SHORT)
-
-
-def put_in(body: JsonObject, key: str, value: JsonValue, otherwise: JsonValue, losses: Ledger) -> None:
-    """Set a member that the target requires. If the source lacks it, set ``otherwise`` and note the addition."""
-    if value is None:
-        losses.added_in(body, key, otherwise)
-    else:
-        body[key] = value
 
 
 def adapt_media(part: ir.Media, rules: DialectRules, losses: Ledger) -> ir.Part | None:

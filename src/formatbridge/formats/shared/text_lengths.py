@@ -1,6 +1,11 @@
-"""The lengths of texts that arrive in parallel, and the total length of all texts before one of them."""
+"""The lengths of texts that arrive in parallel, and the limit for texts that citations repeat."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+
+_TIMES, _SHORT = 8, 10_000
+"""How often the citations of a text may repeat its length; a shorter text counts as one of this length, in characters."""
 
 
 class TextLengths:
@@ -34,3 +39,11 @@ class TextLengths:
             length += self._sums[index]
             index &= index - 1
         return length
+
+
+def may_repeat(lengths: Iterable[int], length: int) -> bool:
+    """Return whether the texts of all spans may be repeated in the citations: up to a few times the length of the text.
+
+    If thousands of citations cite all of a long text, its copies would be a thousand times longer than the source.
+    """
+    return sum(max(0, each) for each in lengths) <= _TIMES * max(length, _SHORT)

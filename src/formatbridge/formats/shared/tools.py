@@ -15,6 +15,7 @@ from typing import Literal
 
 from formatbridge import ir
 from formatbridge.formats.format import CallerTool, Context, ToolRules
+from formatbridge.formats.shared.held_fields import put_in
 from formatbridge.formats.shared.names import (
     UniqueNames,
     has_legal_properties,
@@ -24,7 +25,7 @@ from formatbridge.formats.shared.names import (
     rename_arguments_text,
     with_legal_letters,
 )
-from formatbridge.formats.shared.parts import is_same_list, put_in
+from formatbridge.formats.shared.parts import is_same_list
 from formatbridge.formats.shared.reasoning_tokens import bound_to
 from formatbridge.formats.shared.schemas import fold_parameters, has_root_union
 from formatbridge.formats.shared.tool_arguments import encode_arguments_text, read_wrapped_text, wrap_text
