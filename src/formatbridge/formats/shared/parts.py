@@ -1,4 +1,4 @@
-"""Functions for parts that several formats share: foreign parts as text, notes of losses, cache marks, and media for one server.
+"""Functions for parts that several formats share: cache marks, texts and foreign parts, media types, and media for one server.
 
 Cache marks are OpenAI's ``prompt_cache_breakpoint`` and Anthropic's ``cache_control``. Many servers read the latter: ``docs/dialects.md``,
 ``cache_marks``.
@@ -59,7 +59,7 @@ def encode_cache_breakpoint(mark: ir.CacheMark, losses: Ledger) -> JsonObject:
 
 def decode_cache_control(raw: JsonObject, src: str) -> ir.CacheMark | None:
     """Decode the cache mark of Anthropic alone."""
-    return decode_cache(raw, src, (_CONTROL,)) if _CONTROL in raw else None
+    return decode_cache(raw, src, CACHE_CONTROL) if _CONTROL in raw else None
 
 
 def encode_cache_control(mark: ir.CacheMark, ttl: str | None, losses: Ledger) -> JsonObject:
@@ -190,12 +190,12 @@ INVALID_IMAGE_TYPES = {"image/jpg": "image/jpeg"}
 
 def image_type(mime: str) -> str:
     """Return the media type of an image without its parameters and with its valid name."""
-    bare = mime.partition(";")[0].rstrip().lower()
+    bare = mime.partition(";")[0].rstrip().lower()  # as in ``bare_mime``, without another call for each image
     return INVALID_IMAGE_TYPES.get(bare, bare)
 
 
 def is_read_image(mime: str | None, types: frozenset[str]) -> bool:
-    """Return whether a server that reads images of some types reads media of a type; also if it has none, or not that of an image."""
+    """Return whether a server reads an image of a type, by the types that it reads. True for an unknown type and for other media."""
     return mime is None or not mime.lower().startswith("image/") or image_type(mime) in types
 
 
