@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from formatbridge import ir
 from formatbridge.formats.chat_completions.holds import drop_unheld
-from formatbridge.formats.shared.schemas import encode_strict
-from formatbridge.formats.shared.settings import INSTRUCTION, has_any_object, note_root
+from formatbridge.formats.shared.schemas import encode_strict, note_root
+from formatbridge.formats.shared.settings import JSON_INSTRUCTION, has_any_object
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.options import Options
@@ -52,7 +52,7 @@ def encode_format(format: ir.OutputFormat, losses: Ledger, options: Options) -> 
         if options.json_mode == "drop":
             losses.dropped(format, severity="impossible")
         else:  # ``encode_request`` writes the instruction
-            losses.changed(format, "", INSTRUCTION, "json_mode")
+            losses.changed(format, "", JSON_INSTRUCTION, "json_mode")
         return {}
     if format.type == "json_object":
         return {"response_format": {"type": "json_object"}}

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from formatbridge import ir
 from formatbridge.formats.messages.holds import drop_unheld
 from formatbridge.formats.shared.schemas import MAX_NODES, description_with, keyword_line, note_enforced
-from formatbridge.formats.shared.settings import INSTRUCTION
+from formatbridge.formats.shared.settings import JSON_INSTRUCTION
 from formatbridge.formats.shared.unmodelled_fields import merge_extra, read_extra
 from formatbridge.jsontext.codec import dumps
 from formatbridge.jsontext.pointers import escape, unescape
@@ -309,7 +309,7 @@ def _referenced(schema: Any, node: Any) -> JsonObject | None:
     return schema if isinstance(schema, dict) else None
 
 
-_INSTRUCTION_WITH_SCHEMA = f"{INSTRUCTION} It must match this JSON Schema: "
+_INSTRUCTION_WITH_SCHEMA = f"{JSON_INSTRUCTION} It must match this JSON Schema: "
 
 _SCHEMA_AT = "/output_config/format/schema"
 
@@ -341,7 +341,7 @@ def encode_json_mode(format: ir.OutputFormat, system: list[JsonObject], losses: 
     if options.json_mode == "drop":
         losses.dropped(format, severity="impossible")
         return system
-    instruction = INSTRUCTION if format.schema is None else _INSTRUCTION_WITH_SCHEMA + dumps(format.schema).decode()
+    instruction = JSON_INSTRUCTION if format.schema is None else _INSTRUCTION_WITH_SCHEMA + dumps(format.schema).decode()
     losses.changed(format, "", instruction, "json_mode")
     block: JsonObject = {"type": "text", "text": instruction}
     pointer, added = (f"/system/{len(system)}", block) if system else ("/system", instruction)

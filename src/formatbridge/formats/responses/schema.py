@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from formatbridge import ir
 from formatbridge.formats.responses.holds import drop_unheld
-from formatbridge.formats.shared.schemas import encode_strict
-from formatbridge.formats.shared.settings import note_root
+from formatbridge.formats.shared.schemas import encode_strict, note_root
 from formatbridge.formats.shared.unmodelled_fields import read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import WHOLE_NODE, Ledger

@@ -171,6 +171,17 @@ def note_enforced(format: ir.OutputFormat, losses: Ledger) -> None:
         losses.changed(format, "strict", True)
 
 
+def note_root(format: ir.OutputFormat, losses: Ledger) -> None:
+    """Note a schema whose root is no object: it is encoded unchanged, and OpenAI's server rejects it.
+
+    Wrapping it in an object would change the answer that the caller reads. A root without a type may be an object.
+    Source: developers.openai.com/api/docs/guides/structured-outputs, "Root objects must not be anyOf".
+    """
+    kind = format.schema.get("type") if format.schema else None
+    if kind is not None and kind != "object" and not (isinstance(kind, list) and "object" in kind):
+        losses.changed(format, "schema/type", kind, "out_of_range")
+
+
 def _close_objects(node: Any, closed_objects: list[JsonObject]) -> Any:
     """Return a schema whose objects without ``additionalProperties`` get false. These are added to ``closed_objects``."""
     if not isinstance(node, dict):

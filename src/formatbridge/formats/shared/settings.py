@@ -1,4 +1,4 @@
-"""Decode and encode the flat settings of requests, the amount of reasoning, and JSON mode, for every format.
+"""Flat settings of requests, the amount of reasoning, final answers that a server continues (prefill), and JSON mode, for every format.
 
 OpenAI's servers require the word "JSON" in the messages of a request with JSON mode. In a format without that mode, an instruction
 replaces it.
@@ -61,6 +61,10 @@ _LONGEST_NAMES = {"user": 64, "safety_identifier": 128}
 _SIZED = frozenset({"metadata", *_LONGEST_NAMES})
 _OLD_RETENTION, _RETENTION = "in-memory", "in_memory"
 """A value of ``prompt_cache_retention`` in older SDKs of OpenAI, which the server rejects, and the correct one (openai-openapi#508)."""
+
+JSON_INSTRUCTION = "Respond with valid JSON only: no other text and no code fence."
+"""The instruction in the system prompt that replaces a JSON mode, or that is added to one."""
+_JSON_WORD = "json"
 
 
 def decode_flat_settings(body: dict[str, Any], table: FieldTable, request: ir.Request, others: frozenset[str]) -> bool:
@@ -327,22 +331,6 @@ def drop_amount(config: ir.ReasoningConfig, losses: Ledger) -> None:
     losses.dropped(config, "budget", "without_reasoning")
 
 
-def note_root(format: ir.OutputFormat, losses: Ledger) -> None:
-    """Note a schema whose root is no object: it is encoded unchanged, and OpenAI's server rejects it.
-
-    Wrapping it in an object would change the answer that the caller reads. A root without a type may be an object.
-    Source: developers.openai.com/api/docs/guides/structured-outputs, "Root objects must not be anyOf".
-    """
-    kind = format.schema.get("type") if format.schema else None
-    if kind is not None and kind != "object" and not (isinstance(kind, list) and "object" in kind):
-        losses.changed(format, "schema/type", kind, "out_of_range")
-
-
-INSTRUCTION = "Respond with valid JSON only: no other text and no code fence."
-"""The instruction in the system prompt that replaces a JSON mode, or that is added to one."""
-_WORD = "json"
-
-
 def has_any_object(rules: DialectRules | None) -> bool:
     """Return whether a server has JSON mode, or a schema of any object in its place; otherwise an instruction replaces it."""
     return rules is None or rules.accepts_any_object
@@ -362,7 +350,7 @@ def with_json_instruction(messages: list[ir.Message], format: ir.OutputFormat) -
     if not lacks_json_word(messages, format):
         return messages
     leading = leading_instructions(messages)
-    return [*messages[:leading], ir.Message("system", [ir.Text(INSTRUCTION)], ""), *messages[leading:]]
+    return [*messages[:leading], ir.Message("system", [ir.Text(JSON_INSTRUCTION)], ""), *messages[leading:]]
 
 
 def note_json_instruction(messages: list[JsonObject], pointer: str, losses: Ledger) -> None:
@@ -376,12 +364,14 @@ def note_json_instruction(messages: list[JsonObject], pointer: str, losses: Ledg
 def is_json_instruction(message: JsonObject) -> bool:
     """Return whether an encoded message is the instruction."""
     content = message.get("content")
-    return content == INSTRUCTION or (isinstance(content, list) and len(content) == 1 and content[0].get("text") == INSTRUCTION)
+    return content == JSON_INSTRUCTION or (
+        isinstance(content, list) and len(content) == 1 and content[0].get("text") == JSON_INSTRUCTION
+    )
 
 
 def _mentions_json(message: ir.Message) -> bool:
     for part in message.parts:
         for each in part.content if isinstance(part, ir.ToolResult) else (part,):
-            if isinstance(each, ir.Text) and _WORD in each.text.lower():
+            if isinstance(each, ir.Text) and _JSON_WORD in each.text.lower():
                 return True
     return False
