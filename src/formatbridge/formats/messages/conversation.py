@@ -46,6 +46,10 @@ from formatbridge.report.ledger import Ledger
 
 _MESSAGE = frozenset({"role", "content"})
 _SYSTEM = _MESSAGE | {"output_config"}
+_THINKING = frozenset({"thinking", "redacted_thinking"})
+"""Types of blocks with reasoning."""
+_IDS = {"tool_use": "id", "tool_result": "tool_use_id"}
+"""Types of blocks to their field with the id of a tool call."""
 
 
 def decode_message(raw: JsonObject, src: str) -> ir.Message:
@@ -132,73 +136,6 @@ def _decode_system_message(raw: JsonObject, src: str) -> ir.Message:
     return ir.Message(
         role="system", parts=parts, effort=effort if effort in EFFORTS else None, tools=tools or None, src=src, extra=extra or None
     )
-
-
-def _encode_assistant_parts(parts: list[ir.Part], losses: Ledger, parsed: ParsedArguments) -> list[JsonObject]:
-    """Encode the parts of an assistant turn as content blocks. ``parsed``: the arguments of tool calls that are already parsed."""
-    blocks: list[JsonObject] = []
-    for part in _join_blank_texts(parts):
-        if type(part) is ir.ToolCall:
-            block: JsonObject | None = encode_call(part, losses, parsed)
-        else:
-            block = _ENCODE_BLOCK.get(type(part), encode_part)(part, losses)
-        if block is not None:
-            blocks.append(block)
-    return blocks
-
-
-def _join_blank_texts(parts: list[ir.Part]) -> list[ir.Part]:
-    """Return the parts with each blank text joined to the text before or after it.
-
-    Dropping them would remove the line breaks between paragraphs.
-    """
-    # "text content blocks must contain non-whitespace text" (anthropics/claude-code#23440).
-    for part in parts:
-        if type(part) is ir.Text and part.text.isspace():
-            break
-    else:
-        return parts
-    joined_parts: list[ir.Part] = []
-    for part in parts:
-        text = join_texts(joined_parts[-1], part) if joined_parts else None
-        if text is not None and (part.text.isspace() or joined_parts[-1].text.isspace()):  # type: ignore[union-attr]  # both are texts
-            joined_parts[-1] = text
-        else:
-            joined_parts.append(part)
-    return joined_parts
-
-
-def _encode_foreign(part: ir.Opaque | ir.Hosted, losses: Ledger) -> JsonObject | None:
-    if isinstance(part, ir.Opaque) and part.format == "messages" and isinstance(part.raw, dict):
-        return part.raw
-    text = encode_opaque(part, losses)
-    return {"type": "text", "text": text.text} if text and text.text.strip() else None
-
-
-def _drop_media(part: ir.Media, losses: Ledger) -> None:
-    losses.dropped(part, code="unsupported_media")
-
-
-_DECODE_BLOCK: dict[str, Callable[[JsonObject, str], ir.Part]] = {
-    **{kind: decode for kind, decode in DECODE_PART.items() if kind != "tool_reference"},  # only a tool_result contains it
-    "thinking": decode_reasoning,
-    "redacted_thinking": decode_reasoning,
-    "tool_use": decode_call,
-    "tool_result": decode_result,
-}
-"""Types of blocks to their decoders. Any other is a block of a server tool, or an unknown one."""
-_ENCODE_BLOCK: dict[type, Callable[[Any, Ledger], JsonObject | None]] = {
-    ir.Text: encode_text,
-    ir.Reasoning: encode_reasoning,
-    ir.Media: _drop_media,
-    ir.Opaque: _encode_foreign,
-    ir.Hosted: _encode_foreign,
-}
-"""Types of parts whose encoding in an assistant turn differs from that in a user turn. Tool calls are encoded separately."""
-_THINKING = frozenset({"thinking", "redacted_thinking"})
-"""Types of blocks with reasoning."""
-_IDS = {"tool_use": "id", "tool_result": "tool_use_id"}
-"""Types of blocks to their field with the id of a tool call."""
 
 
 @dataclass(slots=True)
@@ -493,3 +430,66 @@ class TurnEncoder:
         for tool in message.tools or ():
             self._losses.dropped(tool, code="position_lost", severity="impossible")
         drop_field(message, "effort", self._losses)
+
+
+def _encode_assistant_parts(parts: list[ir.Part], losses: Ledger, parsed: ParsedArguments) -> list[JsonObject]:
+    """Encode the parts of an assistant turn as content blocks. ``parsed``: the arguments of tool calls that are already parsed."""
+    blocks: list[JsonObject] = []
+    for part in _join_blank_texts(parts):
+        if type(part) is ir.ToolCall:
+            block: JsonObject | None = encode_call(part, losses, parsed)
+        else:
+            block = _ENCODE_BLOCK.get(type(part), encode_part)(part, losses)
+        if block is not None:
+            blocks.append(block)
+    return blocks
+
+
+def _join_blank_texts(parts: list[ir.Part]) -> list[ir.Part]:
+    """Return the parts with each blank text joined to the text before or after it.
+
+    Dropping them would remove the line breaks between paragraphs.
+    """
+    # "text content blocks must contain non-whitespace text" (anthropics/claude-code#23440).
+    for part in parts:
+        if type(part) is ir.Text and part.text.isspace():
+            break
+    else:
+        return parts
+    joined_parts: list[ir.Part] = []
+    for part in parts:
+        text = join_texts(joined_parts[-1], part) if joined_parts else None
+        if text is not None and (part.text.isspace() or joined_parts[-1].text.isspace()):  # type: ignore[union-attr]  # both are texts
+            joined_parts[-1] = text
+        else:
+            joined_parts.append(part)
+    return joined_parts
+
+
+def _encode_foreign(part: ir.Opaque | ir.Hosted, losses: Ledger) -> JsonObject | None:
+    if isinstance(part, ir.Opaque) and part.format == "messages" and isinstance(part.raw, dict):
+        return part.raw
+    text = encode_opaque(part, losses)
+    return {"type": "text", "text": text.text} if text and text.text.strip() else None
+
+
+def _drop_media(part: ir.Media, losses: Ledger) -> None:
+    losses.dropped(part, code="unsupported_media")
+
+
+_DECODE_BLOCK: dict[str, Callable[[JsonObject, str], ir.Part]] = {
+    **{kind: decode for kind, decode in DECODE_PART.items() if kind != "tool_reference"},  # only a tool_result contains it
+    "thinking": decode_reasoning,
+    "redacted_thinking": decode_reasoning,
+    "tool_use": decode_call,
+    "tool_result": decode_result,
+}
+"""Types of blocks to their decoders. Any other is a block of a server tool, or an unknown one."""
+_ENCODE_BLOCK: dict[type, Callable[[Any, Ledger], JsonObject | None]] = {
+    ir.Text: encode_text,
+    ir.Reasoning: encode_reasoning,
+    ir.Media: _drop_media,
+    ir.Opaque: _encode_foreign,
+    ir.Hosted: _encode_foreign,
+}
+"""Types of parts whose encoding in an assistant turn differs from that in a user turn. Tool calls are encoded separately."""
