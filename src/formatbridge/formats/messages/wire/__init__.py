@@ -21,11 +21,11 @@ else:
         __name__,
         {
             ".content": """
-                Base64Source BrowserStateBlock BrowserTab CacheControl CacheMiss Caller CharLocation Citation CitationOptions
-                CodeCaller ContentBlockLocation ContentSource Diagnostics DiagnosticsOptions DirectCaller DocumentBlock
-                DocumentLocation Download FileSource ImageBlock ImageTransformations PageLocation RedactedThinkingBlock
-                ResultBlock SearchResultBlock SearchResultLocation TabOpened TextBlock TextSource ThinkingBlock
-                ToolReferenceBlock ToolResultBlock ToolUseBlock UrlSource WebSearchLocation
+                Base64Source BrowserStateBlock BrowserTab CacheControl Caller CharLocation Citation CitationOptions CodeCaller
+                ContentBlockLocation ContentSource DirectCaller DocumentBlock DocumentLocation Download FileSource ImageBlock
+                ImageTransformations PageLocation RedactedThinkingBlock ResultBlock SearchResultBlock SearchResultLocation
+                TabOpened TextBlock TextSource ThinkingBlock ToolReferenceBlock ToolResultBlock ToolUseBlock UrlSource
+                WebSearchLocation
             """,
             ".context_management": """
                 Amount ClearThinking ClearToolUses ClearedThinking ClearedToolUses Compact ContextManagement
@@ -47,12 +47,12 @@ else:
             """,
             ".request": """
                 AdaptiveThinking BetweenToolsThinking BillingPolicy BlockBinding CompactionOptions ContinuedThread
-                DisabledThinking EnabledThinking Fallback FallbackCreditToken JsonSchemaFormat McpServer McpToolOptions Metadata
-                NewThread OutputConfig OutputFormat Request TaskBudget Thinking
+                DiagnosticsOptions DisabledThinking EnabledThinking Fallback FallbackCreditToken JsonSchemaFormat McpServer
+                McpToolOptions Metadata NewThread OutputConfig OutputFormat Request TaskBudget Thinking
             """,
             ".response": """
-                CacheCreation Container CreditNotApplied CreditRedeemed FallbackCredit InputTransformation Iteration
-                OutputTokensDetails RefusalDetails Response ServerToolUsage Skill StopDetails TokenCounts Usage
+                CacheCreation CacheMiss Container CreditNotApplied CreditRedeemed Diagnostics FallbackCredit InputTransformation
+                Iteration OutputTokensDetails RefusalDetails Response ServerToolUsage Skill StopDetails TokenCounts Usage
             """,
             ".stream": """
                 BlockDelta CitationsDelta CompactionDelta ContentBlockDelta ContentBlockStart ContentBlockStop ErrorEvent

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from formatbridge.formats.messages.wire.content import CacheControl, DiagnosticsOptions
+from formatbridge.formats.messages.wire.content import CacheControl
 from formatbridge.formats.messages.wire.context_management import ContextManagementOptions
 from formatbridge.formats.messages.wire.messages import Message, SystemBlock
 from formatbridge.formats.messages.wire.response import Container
@@ -208,6 +208,13 @@ class ContinuedThread(Wire):
 
     previous_message_id: str
     type: Literal["continue"]
+
+
+class DiagnosticsOptions(Wire):
+    """A request for the reason of a cache miss, compared with an earlier response."""
+
+    previous_message_id: str | None = None
+    """Id of the response to compare with; null for the first request."""
 
 
 class Request(Wire):

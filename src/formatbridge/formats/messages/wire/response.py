@@ -2,7 +2,6 @@
 
 from typing import Annotated, Literal
 
-from formatbridge.formats.messages.wire.content import Diagnostics
 from formatbridge.formats.messages.wire.context_management import ContextManagement
 from formatbridge.formats.messages.wire.messages import Block, RefusalTrigger
 from formatbridge.validation.wire_base import AT_ONCE, Count, Open, Unknown, Wire
@@ -168,6 +167,29 @@ class InputTransformation(Wire):
     """``model_binding_mismatch``, ``prefix_binding_mismatch``, ``organization_binding_mismatch``,
     ``end_user_binding_mismatch``."""
     type: Literal["thinking_dropped", "thinking_mismatch_allowed"]
+
+
+class CacheMiss(Wire):
+    """The reason for a cache miss.
+
+    Source: official SDK types, 2026-11; one type per reason there.
+    """
+
+    cache_missed_input_tokens: Count | None = None
+    """Estimated number of tokens; the last two reasons do not have it."""
+    type: Literal[
+        "model_changed", "system_changed", "tools_changed", "messages_changed", "previous_message_not_found", "unavailable"
+    ]
+
+
+class Diagnostics(Wire):
+    """The cache diagnostics of this request.
+
+    Source: official SDK types, 2026-11.
+    """
+
+    cache_miss_reason: Annotated[CacheMiss | Unknown, Open("type")] | None = None
+    """None: no cache miss, or the comparison is not finished."""
 
 
 class Response(Wire):
