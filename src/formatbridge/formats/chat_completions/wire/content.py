@@ -1,4 +1,4 @@
-"""Content parts of messages of all roles, and fields with reasoning.
+"""Content parts of messages of all roles, their cache marks, citations and audio, and fields with reasoning.
 
 No official SDK has the fields with reasoning, and several of them may repeat the same reasoning. Source of the rest, unless a model
 names another: official SDK types, 2026-11.
