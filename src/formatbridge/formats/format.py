@@ -237,7 +237,7 @@ class DetectionRule:
     kind: Kind
     """The kind of document."""
     score: int
-    """The strength of the evidence, from 1 (weak) to 40."""
+    """The strength of the evidence, from 1 (weak) to 40. The scores of all rules that a body matches are added for each format."""
     path: str
     """Keys joined by slashes, ``*`` for any member of an array, ``0`` for the first."""
     values: tuple[str | int, ...] = ()

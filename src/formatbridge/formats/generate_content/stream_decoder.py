@@ -43,7 +43,7 @@ class StreamDecoder:
 
     def __init__(self) -> None:
         self.is_complete = False
-        self.has_unknown_fields = False  # of each unknown field, the last value is valid, so none accumulates
+        self.has_unknown_fields = False  # always: the last value of an unknown field is valid, so none accumulates
         self._start = events.Start(None, None)  # the emitted one; later chunks supply its missing fields
         self._pending_start: events.Start | None = self._start
         self._choices: dict[int, Choice] = {}

@@ -225,7 +225,7 @@ class StreamDecoder:
         return out
 
     def finish(self, reason: EndReason) -> list[events.Event]:
-        """Return the pending events. The last event has emitted the end of a complete response; ``[DONE]`` has no meaning."""
+        """Return the pending events. A complete response has none, because its last event ends it; ``[DONE]`` has no effect."""
         out: list[events.Event] = [] if self._pending_start is None else [self._pending_start]
         if reason == "end_of_bytes":
             self._pending_start = None

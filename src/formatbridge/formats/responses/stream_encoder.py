@@ -108,7 +108,7 @@ class StreamEncoder:
         return self.feed(events.Failed(error))
 
     def undelivered_tokens(self) -> list[ir.TokenLogprob | ir.Signature]:
-        """Return the tokens of texts and reasoning that had been sent without them."""
+        """Return the log probabilities of texts, and the reasoning tokens, that came after these had been sent without them."""
         return self._writer.undelivered_tokens()
 
     def _begin(self, event: events.Start) -> None:

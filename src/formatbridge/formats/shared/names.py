@@ -1,8 +1,8 @@
 """Names and ids that fit another format: legal characters, limited length, unique; also the names of a function's properties.
 
-Properties are renamed in the schema and in calls, and restored in answers. Only those of the whole object are concerned, and not those of
-objects inside. Source: Anthropic's server rejects ``filter[id]`` with "Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'"
-(ComposioHQ/composio#3500, decocms/studio#6874).
+Properties are renamed in the schema and in calls, and restored in answers. Only properties of the outermost object are renamed, and not
+those of nested objects. Source: Anthropic's server rejects ``filter[id]`` with "Property keys should match pattern
+'^[a-zA-Z0-9_.-]{1,64}$'" (ComposioHQ/composio#3500, decocms/studio#6874).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def with_legal_letters(name: str, longest: int | None) -> str:
 
 
 def truncate_with_hash(text: str, longest: int, whole: str, *, digits: int = 8) -> str:
-    """Return the beginning of a text that is too long, and a hash of the ``whole`` of it, with so many hexadecimal digits."""
+    """Return the beginning of a text that is too long, and a hash of ``whole``. ``digits``: the hexadecimal digits of the hash."""
     return f"{text[: longest - digits - 1]}_{sha256(whole.encode()).hexdigest()[:digits]}"
 
 

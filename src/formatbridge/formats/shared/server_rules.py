@@ -428,15 +428,15 @@ def _adapt_tools(request: ir.Request, spec: FormatSpec, rules: DialectRules, los
     request = without_excluded_tools(request, lambda tool: _may_be_left_out(tool, request, families, rules), losses)
     if rules.search_excludes_functions:
         request = _without_search(request, losses)
-    is_searched = rules.has_tool_search is not False and not _loses_search(request, rules)
-    tools = _adapted(request.tools, rules, families, is_searched, losses)
+    can_load_deferred = rules.has_tool_search is not False and not _loses_search(request, rules)
+    tools = _adapted(request.tools, rules, families, can_load_deferred, losses)
     most = rules.most_tools
     if most is not None and len(tools) > most:
         for tool in tools[most:]:
             losses.dropped(tool, code=_LIMIT, severity="impossible")
         tools = tools[:most]
     messages = [
-        replace(message, tools=_adapted(message.tools, rules, families, is_searched, losses)) if message.tools else message
+        replace(message, tools=_adapted(message.tools, rules, families, can_load_deferred, losses)) if message.tools else message
         for message in request.messages
     ]
     if is_same_list(tools, request.tools) and is_same_list(messages, request.messages):
@@ -480,12 +480,12 @@ def _loses_search(request: ir.Request, rules: DialectRules) -> bool:
 
 
 def _adapted(
-    tools: list[ir.Tool], rules: DialectRules, families: frozenset[str] | None, is_searched: bool, losses: Ledger
+    tools: list[ir.Tool], rules: DialectRules, families: frozenset[str] | None, can_load_deferred: bool, losses: Ledger
 ) -> list[ir.Tool]:
     """Return the tools that the server has, without fields that it does not have.
 
-    ``families``: the families of server tools from which the server has some; None: any. ``is_searched``: the model may get deferred
-    tools.
+    ``families``: the families of server tools from which the server has some; None: any. ``can_load_deferred``: false if
+    the server runs no tool search, by which the model could load the tools with ``defer_loading``.
     """
     # An agent with other tools can still work, so its requests must pass by default.
     severity: Severity = "impossible" if all(isinstance(tool, ir.HostedTool | ir.McpServer) for tool in tools) else "lossy"
@@ -496,7 +496,7 @@ def _adapted(
         tools = [describe_parameters(tool, rules, losses) for tool in tools]
     if rules.cache_marks == "none":
         tools = [_without_mark(tool, losses) for tool in tools]
-    if not is_searched:  # a deferred tool would never be available then
+    if not can_load_deferred:  # a deferred tool would never be available then
         tools = [_without_flag(tool, "defer_loading", "info", losses) for tool in tools]
     return tools
 
