@@ -189,7 +189,7 @@ def encode_reasoning_control(config: ir.ReasoningConfig, losses: Ledger) -> Json
     if hiding:
         _note_shown(config, losses)
     is_hidden = hiding and config.visibility == "hide" and not is_reasoning_off(config)
-    return _encode_amount(config, control, losses) | (_fields({hiding: _word(hiding, "hide")}) if is_hidden else {})
+    return _encode_amount(config, control, losses) | (_fields({hiding: _wire_value(hiding, "hide")}) if is_hidden else {})
 
 
 def _encode_amount(config: ir.ReasoningConfig, control: Control, losses: Ledger) -> JsonObject:
@@ -204,7 +204,7 @@ def _encode_amount(config: ir.ReasoningConfig, control: Control, losses: Ledger)
     is_on = _is_reasoning_on(config, budget, losses)
     if is_on is None or not control.mode:
         return {}
-    values = {control.mode: _word(control.mode, control.on if is_on else "off")}
+    values = {control.mode: _wire_value(control.mode, control.on if is_on else "off")}
     return _fields(values | ({control.budget: budget} if is_on and budget else {}))
 
 
@@ -218,7 +218,7 @@ def _encode_effort(config: ir.ReasoningConfig, control: Control, losses: Ledger)
 
 def _mode_next_to_effort(config: ir.ReasoningConfig, control: Control, losses: Ledger) -> JsonObject:
     """Return the setting that turns reasoning on, and note it if the request has an effort only."""
-    fields = _fields({control.mode: _word(control.mode, control.on)})
+    fields = _fields({control.mode: _wire_value(control.mode, control.on)})
     if config.mode is None and losses.dialect is not None:
         for name, value in fields.items():
             losses.added(f"/{name}", value, f"{losses.dialect.server} has it next to an effort")
@@ -239,10 +239,10 @@ def encode_reasoning_off(config: ir.ReasoningConfig | None, losses: Ledger, code
     return fields if config.mode is not None else add_reasoning_off(fields, losses, code)
 
 
-def _word(pointer: str, mode: str) -> Any:
-    """Return the value of a setting for a mode."""
+def _wire_value(pointer: str, canonical: str) -> Any:
+    """Return the value of a setting that has a canonical meaning: a mode, or a visibility."""
     words = next(setting.words for setting in _SETTINGS if setting.pointer == pointer)
-    return next(word for word, meaning in words.items() if meaning == mode)
+    return next(word for word, meaning in words.items() if meaning == canonical)
 
 
 def _fields(values: Mapping[str, Any]) -> JsonObject:

@@ -398,7 +398,7 @@ class StreamDecoder:
             choice.reasoning.add(part.text)
             out.append(events.Delta(choice.index, decoder.part, part.text))
         if step.kind == "unclear" or (step.ends_block and part.signature is not None and not step.signs_block):
-            decoder.keep_unclear(block)
+            decoder.keep_as_unmodelled(block)
         if step.ends_block:
             self._end_block(choice, decoder, block, out)
 
@@ -410,7 +410,7 @@ class StreamDecoder:
             number = choice.switch_to("reasoning", block.part, out)
         token = block.part.signature if block.step.signs_block else None
         if number is None and token is not None:
-            decoder.keep_unclear(block)
+            decoder.keep_as_unmodelled(block)
         elif number is not None and token is not None:
             event = events.PartUpdate if number == choice.open_reasoning else events.SignatureUpdate
             out.append(event(choice.index, number, signature=token))

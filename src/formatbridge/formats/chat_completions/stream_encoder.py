@@ -246,7 +246,7 @@ class StreamEncoder:
         choice.reasoning[event.index].append(event.text)
         return self._encode_chunk(event.choice, {"reasoning_content": "\n\n"}) if is_next else b""
 
-    def _add_meta(self, event: events.PartUpdate) -> bytes:
+    def _update_part(self, event: events.PartUpdate) -> bytes:
         choice = self._choices[event.choice]
         part = choice.parts[event.index]
         if event.citation:
@@ -299,7 +299,7 @@ class StreamEncoder:
         choice.ended = None if token or not whole.text else (event.index, whole)
         return out
 
-    def _sign(self, event: events.SignatureUpdate) -> bytes:
+    def _take_signature(self, event: events.SignatureUpdate) -> bytes:
         """Encode the token of reasoning that has ended, if no other detail was sent since. Its id joins both when they are decoded."""
         choice = self._choices[event.choice]
         if not is_carried(event.signature, "chat_completions", self._options):
@@ -389,9 +389,9 @@ _METHODS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {
     events.Start: StreamEncoder._begin,
     events.PartStart: StreamEncoder._start_part,
     events.Delta: StreamEncoder._add_delta,
-    events.PartUpdate: StreamEncoder._add_meta,
+    events.PartUpdate: StreamEncoder._update_part,
     events.CitationUpdate: StreamEncoder._add_citation,
-    events.SignatureUpdate: StreamEncoder._sign,
+    events.SignatureUpdate: StreamEncoder._take_signature,
     events.PartEnd: StreamEncoder._end_part,
     events.ChoiceEnd: StreamEncoder._finish_choice,
     events.UsageUpdate: StreamEncoder._note_usage,

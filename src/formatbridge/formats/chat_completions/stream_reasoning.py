@@ -397,7 +397,7 @@ class BlockDecoder:
         """Return the text of a block."""
         return self._blocks.blocks[number].text()
 
-    def keep_unclear(self, block: DecodedBlock) -> None:
+    def keep_as_unmodelled(self, block: DecodedBlock) -> None:
         """Keep a block as an unmodelled field, because its signature may be that of a text that no part has."""
         self._unclear.append({**block.raw, "thinking": self.text(block.step.number)} if block.step.signs_block else block.raw)
 

@@ -313,7 +313,7 @@ class StreamEncoder:
         parts = choice.take_sendable(_encode_piece(state, event.text)) if is_written else []
         return self._encode_event(event.choice, parts, {"logprobsResult": encode_logprobs(event.logprobs or [], null_ledger())})
 
-    def _add_meta(self, event: events.PartUpdate) -> bytes:
+    def _update_part(self, event: events.PartUpdate) -> bytes:
         """Store fields of a part for its end."""
         fields = self._choices[event.choice].parts[event.index].fields
         if event.signature:
@@ -329,7 +329,7 @@ class StreamEncoder:
         self._choices[event.choice].cited.append(event.citation)
         return b""
 
-    def _sign(self, event: events.SignatureUpdate) -> bytes:
+    def _take_signature(self, event: events.SignatureUpdate) -> bytes:
         """Encode the token of reasoning that has closed, if it would be decoded as such."""
         choice = self._choices[event.choice]
         reasoning = choice.order.reasoning(event.index)
@@ -495,9 +495,9 @@ _METHODS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {
     events.Start: StreamEncoder._begin,
     events.PartStart: StreamEncoder._start_part,
     events.Delta: StreamEncoder._add_delta,
-    events.PartUpdate: StreamEncoder._add_meta,
+    events.PartUpdate: StreamEncoder._update_part,
     events.CitationUpdate: StreamEncoder._add_citation,
-    events.SignatureUpdate: StreamEncoder._sign,
+    events.SignatureUpdate: StreamEncoder._take_signature,
     events.PartEnd: StreamEncoder._end_part,
     events.ChoiceEnd: StreamEncoder._finish_choice,
     events.UsageUpdate: StreamEncoder._note_usage,

@@ -217,7 +217,7 @@ class StreamEncoder:
             return self._encode_pending() if block is None else b""
         return b""
 
-    def _sign(self, event: events.SignatureUpdate) -> bytes:
+    def _take_signature(self, event: events.SignatureUpdate) -> bytes:
         """Add a token to its reasoning, if that is pending."""
         pending = self._pending_parts.get(event.index)
         if pending is not None:
@@ -391,7 +391,7 @@ _METHODS: dict[type[events.Event], Callable[[StreamEncoder, Any], bytes]] = {
     events.PartStart: StreamEncoder._take,
     events.Delta: StreamEncoder._take,
     events.PartUpdate: StreamEncoder._take,
-    events.SignatureUpdate: StreamEncoder._sign,
+    events.SignatureUpdate: StreamEncoder._take_signature,
     events.PartEnd: StreamEncoder._take,
     events.ChoiceEnd: StreamEncoder._finish_choice,
     events.UsageUpdate: StreamEncoder._note_usage,

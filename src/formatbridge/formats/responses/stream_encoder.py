@@ -79,7 +79,7 @@ class StreamEncoder:
         self._message: Message | None = None
         self._calls = CallItems()
         self._hosted = HostedItems()
-        self._held_token: ir.Signature | None = None  # the token of an empty text
+        self._token_of_empty_text: ir.Signature | None = None  # it waits for the next part
         self._has_refusal = False
         self._finish: ir.Finish | None = None
         self._usage: ir.Usage | None = None
@@ -137,7 +137,7 @@ class StreamEncoder:
             self._prepare_part(state)
             self._close(state)
         self._has_refusal = had_refusal
-        self._flush_held_token(None)
+        self._write_token_of_empty_text(None)
         # The status of the last item depends on the finish reason, so it is still open.
         self._end_items(last_item_status(event.finish, self._refusals()))
         self._hosted.close()
@@ -149,7 +149,7 @@ class StreamEncoder:
     def _fail(self, event: events.Failed) -> None:
         if self._start is None:
             self._begin(events.Start(None, None))
-        self._flush_held_token(None)
+        self._write_token_of_empty_text(None)
         # The last event repeats only the items that are done, so open ones close as incomplete.
         self._calls.close("incomplete")
         for state in self._states.values():
@@ -228,7 +228,7 @@ class StreamEncoder:
         elif text:
             self._writer.add_text(open_text, text)
 
-    def _add_meta(self, event: events.PartUpdate) -> None:
+    def _update_part(self, event: events.PartUpdate) -> None:
         state = self._states.get(event.index)
         if state is None:
             return
@@ -261,7 +261,7 @@ class StreamEncoder:
 
     def _open(self, state: _PartState) -> None:
         """Open the item of a part, after a reasoning item for a token that has no field."""
-        self._flush_held_token(state)
+        self._write_token_of_empty_text(state)
         self._calls.close_complete()
         self._waiting_call = None if self._waiting_call is state else self._waiting_call
         state.is_open, part = True, state.part
@@ -320,14 +320,14 @@ class StreamEncoder:
 
     def _close_empty(self, state: _PartState) -> None:
         """Hold the token of an empty text until the next part comes."""
-        self._flush_held_token(state)
+        self._write_token_of_empty_text(state)
         if state.signature:
             self._end_message()
-            self._held_token = state.signature
+            self._token_of_empty_text = state.signature
 
     def _close_encrypted(self, state: _PartState, part: ir.Reasoning) -> None:
         """Encode reasoning that only has a token."""
-        self._flush_held_token(state)
+        self._write_token_of_empty_text(state)
         # A server would look up an item without a summary and a token by its id (vercel/ai#7543).
         token = encode_carried_token(state.signature, self._writer.losses, self._options)
         if token:
@@ -387,15 +387,16 @@ class StreamEncoder:
 
     # Tokens of parts that have no field for them, or that are closed.
 
-    def _sign(self, event: events.SignatureUpdate) -> None:
+    def _take_signature(self, event: events.SignatureUpdate) -> None:
+        """Keep a token that came after its reasoning was done, for ``undelivered_tokens``."""
         if is_carried(event.signature, "responses", self._options):
             self._writer.unsigned.append(event.signature)
 
-    def _flush_held_token(self, following: _PartState | None) -> None:
+    def _write_token_of_empty_text(self, following: _PartState | None) -> None:
         """Encode the token of an empty text. Its kind is ``call`` if the next part is reasoning or has a token, or if there is none."""
-        if self._held_token is None:
+        if self._token_of_empty_text is None:
             return
-        signature, self._held_token = self._held_token, None
+        signature, self._token_of_empty_text = self._token_of_empty_text, None
         is_alone = following is None or isinstance(following.part, ir.Reasoning)
         is_alone = is_alone or (following is not None and following.signature is not None)
         self._write_token(signature, "call" if is_alone else None)
@@ -413,8 +414,8 @@ _METHODS: dict[type[events.Event], Callable[[StreamEncoder, Any], None]] = {
     events.Start: StreamEncoder._begin,
     events.PartStart: StreamEncoder._start_part,
     events.Delta: StreamEncoder._add_delta,
-    events.PartUpdate: StreamEncoder._add_meta,
-    events.SignatureUpdate: StreamEncoder._sign,
+    events.PartUpdate: StreamEncoder._update_part,
+    events.SignatureUpdate: StreamEncoder._take_signature,
     events.PartEnd: StreamEncoder._end_part,
     events.ChoiceEnd: StreamEncoder._finish_choice,
     events.UsageUpdate: StreamEncoder._note_usage,
