@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 
 from formatbridge import ir
@@ -89,18 +88,29 @@ def _append_pending(raw: JsonObject, pending: _Pending) -> JsonObject:
 
 def _decode_keyword(key: str, value: Any, raw: JsonObject, node: JsonObject) -> None:
     """Decode a keyword that holds no subschema."""
-    decode = _KEYWORDS.get(key)
-    if decode is not None:
-        decode(value, raw, node)
-    elif (key in _COUNTS and isinstance(value, str)) or (key in _LIMITS and isinstance(value, float) and value.is_integer()):
-        node[key] = int(value)
-    else:
-        node[key] = value
+    match key:
+        case "type":
+            _decode_type(value, node)
+        case "enum":
+            _decode_enum(value, raw, node)
+        case "format":
+            _decode_string_format(value, raw, node)
+        case "ref":
+            # "The value should be a valid reference to a child of the root `defs`" (official SDK, ``Schema.ref``).
+            node["$ref"] = f"#/$defs/{value[7:]}" if value.startswith("#/defs/") else value
+        case "example":
+            node["examples"] = [value]
+        case "nullable":
+            _decode_nullable(value, raw, node)
+        case _:
+            is_integer = (key in _COUNTS and isinstance(value, str)) or (
+                key in _LIMITS and isinstance(value, float) and value.is_integer()
+            )
+            node[key] = int(value) if is_integer else value
 
 
-def _decode_type(value: Any, raw: JsonObject, node: JsonObject) -> None:
+def _decode_type(value: Any, node: JsonObject) -> None:
     """Decode a type, or a list of types."""
-    del raw
     if isinstance(value, list):
         node["type"] = [enum_name(item).lower() for item in value]
         return
@@ -132,33 +142,10 @@ def _decode_string_format(value: Any, raw: JsonObject, node: JsonObject) -> None
         node["format"] = value
 
 
-def _decode_reference(value: Any, raw: JsonObject, node: JsonObject) -> None:
-    """Decode a reference; definitions have another path in JSON Schema."""
-    del raw
-    # "The value should be a valid reference to a child of the root `defs`" (official SDK, ``Schema.ref``).
-    node["$ref"] = f"#/$defs/{value[7:]}" if value.startswith("#/defs/") else value
-
-
-def _decode_example(value: Any, raw: JsonObject, node: JsonObject) -> None:
-    """Decode an example as a list of one."""
-    del raw
-    node["examples"] = [value]
-
-
 def _decode_nullable(value: Any, raw: JsonObject, node: JsonObject) -> None:
     """Keep ``nullable`` if ``_allow_null`` cannot express it, because the schema has no restriction."""
     if value and not raw.keys() & {"type", "anyOf", "enum", *_REFERENCES}:
         node["nullable"] = value
-
-
-_KEYWORDS: dict[str, Callable[[Any, JsonObject, JsonObject], None]] = {
-    "type": _decode_type,
-    "enum": _decode_enum,
-    "format": _decode_string_format,
-    "ref": _decode_reference,
-    "example": _decode_example,
-    "nullable": _decode_nullable,
-}
 
 
 def _order_properties(node: JsonObject) -> None:
