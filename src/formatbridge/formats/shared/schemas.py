@@ -39,7 +39,7 @@ _MERGED = frozenset({"type", "properties", "required", *UNIONS})
 _KEYWORDS_REJECTED_WITH_STRICT = frozenset(
     {"allOf", "oneOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas", "patternProperties", "propertyNames"}
 )
-"""Keywords that OpenAI's servers reject with ``strict``. Source: that of ``allows_strict``."""
+"""Keywords that OpenAI's servers reject with ``strict``. Source: that of ``_allows_strict``."""
 _CONDITION = frozenset({"if", "then", "else"})
 _LABELS = frozenset({"title", "description", "$schema", "$id", "$comment"})
 """Keywords of a member that do not apply to the merged schema."""
