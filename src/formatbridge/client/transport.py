@@ -11,20 +11,19 @@ from typing import TYPE_CHECKING, Any
 from formatbridge import formats
 from formatbridge.arguments import type_name
 from formatbridge.client.calls import Call, Head
-from formatbridge.client.connection_pool import (
+from formatbridge.client.connection_pool import PerLoop, create
+from formatbridge.client.flow import Read, Send, drive, drive_async
+from formatbridge.client.http_exchange import is_from_connection_code
+from formatbridge.client.http_libraries import (
     AsyncTransport,
-    PerLoop,
     SyncTransport,
     build_async_stream,
     build_response,
     build_stream,
-    create,
     header_size,
     library_class_of,
     library_of,
 )
-from formatbridge.client.flow import Read, Send, drive, drive_async
-from formatbridge.client.http_exchange import is_from_connection_code
 from formatbridge.client.profile import RelayProfile, profile_of
 from formatbridge.client.response_stream import ResponseStream
 from formatbridge.client.sdk_requests import SDKRequest, SDKRequestHandler, SDKResponse

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import formatbridge as fb
 from formatbridge.arguments import checked_names, shown, type_name
-from formatbridge.client.connection_pool import build_async_stream, build_response, build_stream, library_of
+from formatbridge.client.http_libraries import build_async_stream, build_response, build_stream, library_of
 from formatbridge.client.profile import checked_url, origin_of
 from formatbridge.client.settings import Clock, checked
 from formatbridge.client.token_counts import TokenCounter

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal, NamedTuple
 
-from formatbridge.client.connection_pool import (
+from formatbridge.client.http_libraries import (
     AsyncTransport,
     SyncTransport,
     build_async_stream,

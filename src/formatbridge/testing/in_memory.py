@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any, Literal
 
 from formatbridge.arguments import shown
-from formatbridge.client.connection_pool import LIBRARIES
+from formatbridge.client.http_libraries import LIBRARIES
 from formatbridge.errors import ConfigurationError
 
 
