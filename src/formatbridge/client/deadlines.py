@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from formatbridge.client.connection_pool import running_loop
+from formatbridge.client.event_loops import running_loop
 
 T = TypeVar("T")
 

@@ -14,7 +14,8 @@ from urllib.parse import urlsplit
 
 from formatbridge.client import deadlines
 from formatbridge.client.calls import Call, Head
-from formatbridge.client.connection_pool import ClientPool, ConnectionPool, PooledClient, running_loop
+from formatbridge.client.connection_pool import ClientPool, ConnectionPool, PooledClient
+from formatbridge.client.event_loops import running_loop
 from formatbridge.client.flow import Read, Send, timeout_error
 from formatbridge.client.http_libraries import header_size
 from formatbridge.client.settings import Clock

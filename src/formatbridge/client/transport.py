@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from formatbridge import formats
 from formatbridge.arguments import type_name
 from formatbridge.client.calls import Call, Head
-from formatbridge.client.connection_pool import PerLoop, create
+from formatbridge.client.connection_pool import create
+from formatbridge.client.event_loops import PerLoop
 from formatbridge.client.flow import Read, Send, drive, drive_async
 from formatbridge.client.http_exchange import is_from_connection_code
 from formatbridge.client.http_libraries import (
