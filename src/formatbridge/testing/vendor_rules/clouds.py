@@ -1,4 +1,4 @@
-"""What clouds reject: Amazon Bedrock, Vertex AI, the Gemini API, and Groq in requests of Responses."""
+"""What clouds reject: Amazon Bedrock, Vertex AI and the Gemini API."""
 
 from __future__ import annotations
 
@@ -6,51 +6,8 @@ import re
 
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.script import Failure
-from formatbridge.testing.vendor_rules import combination_checks as combinations
 from formatbridge.testing.vendor_rules import server_checks as checks
 from formatbridge.testing.vendor_rules.rule import Facts, Rule
-
-_TYPES = "GroqCloud API specification 2.1, CreateResponseRequest"
-_PAGE = "console.groq.com/docs/responses-api"
-
-GROQ_RESPONSES = (
-    checks.no_fields(
-        f"{_PAGE}, Unsupported Features; {_TYPES}",
-        "background",
-        "context_management",
-        "conversation",
-        "include",
-        "max_tool_calls",
-        "moderation",
-        "previous_response_id",
-        "prompt",
-        "prompt_cache_key",
-        "prompt_cache_options",
-        "prompt_cache_retention",
-        "safety_identifier",
-        "stream_options",
-        "top_logprobs",
-        message="property is unsupported",
-    ),
-    combinations.store_is_false(_TYPES, "store currently only supports false or null values"),
-    checks.service_tiers(_TYPES, "auto", "default", "flex"),
-    checks.tool_choices(f"{_TYPES}, ResponseNamedToolChoice", "none", "auto", "required", accepts_functions=False),
-    checks.at_most(_TYPES, "tools", 128),
-    combinations.tool_types(
-        f"{_TYPES}, ResponseTool; {_PAGE}, Built-In Tools", 400, "function", "mcp", "code_interpreter", "browser_search"
-    ),
-    combinations.known_efforts_of_reasoning(_TYPES, "low", "medium", "high"),
-    combinations.no_items_of_openai(f"{_TYPES}, ResponseInputItem", 400, "unknown input item type"),
-    combinations.part_types(f"{_PAGE}, Image Inputs; {_TYPES}, ResponseInputContent", "input_text", "output_text", "input_image"),
-    combinations.format_without_tools(
-        "console.groq.com/docs/structured-outputs", "tool use is not supported with structured outputs"
-    ),
-    combinations.schema_without_stream(
-        "console.groq.com/docs/structured-outputs", "streaming is not supported with structured outputs"
-    ),
-)
-"""The rules of Groq for responses."""
-
 
 _AVAILABILITY = "platform.claude.com/docs/en/build-with-claude/overview"
 _ANTHROPICS_FIELDS = ("container", "fallbacks", "inference_geo", "mcp_servers")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import formatbridge as fb
-from formatbridge.testing.vendor_rules import clouds
+from formatbridge.testing.vendor_rules import clouds, groq
 from formatbridge.testing.vendor_rules import combination_checks as combinations
 from formatbridge.testing.vendor_rules import server_checks as checks
 from formatbridge.testing.vendor_rules.rule import Rule
@@ -33,7 +33,6 @@ _ANTHROPIC_GUIDE = "api-docs.deepseek.com/guides/anthropic_api"
 _MINIMAX_GUIDE = "platform.minimax.io/docs/api-reference/text-anthropic-api"
 _CHAT = "chat_completions"
 _CEREBRAS = "Cerebras/cerebras-cloud-sdk-python, completion_create_params.py"
-_GROQ = "groq/groq-python, completion_create_params.py"
 _MISTRAL = "mistralai/client-python, ChatCompletionRequest"
 _STILL_IMAGES = ("jpeg", "jpg", "png", "webp")
 _XAI_IMAGES = "docs.x.ai/developers/model-capabilities/images/understanding, cline/cline#5278, chenyme/grok2api#944"
@@ -227,39 +226,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             ),
         )
     },
-    "groq": {
-        _CHAT: (
-            combinations.format_without_tools("agno-agi/agno#1065", "json mode cannot be combined with tool/function calling"),
-            combinations.schema_without_stream(
-                "console.groq.com/docs/structured-outputs, jgravelle/GroqApiLibrary#33",
-                "response_format does not support streaming",
-            ),
-            combinations.no_schema_keywords("i-am-bee/beeai-framework#1215, presenton/presenton#165", "minItems", "maxItems"),
-            combinations.raw_reasoning_alone("console.groq.com/docs/reasoning"),
-            checks.not_both("console.groq.com/docs/reasoning", "include_reasoning", "reasoning_format"),
-            checks.part_types(_GROQ, "text", "image_url"),
-            checks.tool_choices(_GROQ, "none", "auto", "required"),
-            checks.service_tiers(_GROQ, "auto", "on_demand", "flex", "performance"),
-            checks.no_fields(_GROQ, "audio", "modalities", "moderation", "prompt_cache_options", "safety_identifier"),
-            checks.no_fields(_GROQ, "web_search_options"),
-            checks.no_fields("eigent-ai/eigent#1827", "prompt_cache_key", message="property 'prompt_cache_key' is unsupported"),
-            checks.no_fields("CherryHQ/cherry-studio#11435", "verbosity", message="property 'verbosity' is unsupported"),
-            checks.no_fields(
-                "immersive-translate/immersive-translate#3016",
-                "chat_template_kwargs",
-                message="property 'chat_template_kwargs' is unsupported",
-            ),
-            checks.no_fields("console.groq.com/docs/openai", "logprobs", "top_logprobs", "logit_bias"),
-            checks.no_keys("console.groq.com/docs/openai", "name", roles=("system", "developer", "user", "assistant", "tool")),
-            checks.no_keys(
-                "janhq/jan#8136, NousResearch/hermes-agent#70233, groq/groq-python, chat_completion_assistant_message_param.py",
-                *("reasoning_content", *_OF_OTHER_ANSWERS),
-            ),
-            checks.functions_only(_GROQ, prefix=("browser_search", "code_interpreter")),
-            checks.at_most(_GROQ, "tools", 128),
-        ),
-        "responses": clouds.GROQ_RESPONSES,
-    },
+    "groq": {_CHAT: groq.CHAT, "responses": groq.RESPONSES},
     "xai": {
         _CHAT: (
             checks.functions_only("docs.rs/xai-openapi, src/tools.rs, TWhidden/grok#18", checks.xai_error),
