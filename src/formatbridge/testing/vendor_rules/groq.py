@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from formatbridge.testing.vendor_rules import combination_checks as combinations
+from formatbridge.testing.vendor_rules import responses_checks, schema_checks
 from formatbridge.testing.vendor_rules import server_checks as checks
 
 _SDK = "groq/groq-python, completion_create_params.py"
@@ -14,7 +15,7 @@ CHAT = (
     combinations.schema_without_stream(
         "console.groq.com/docs/structured-outputs, jgravelle/GroqApiLibrary#33", "response_format does not support streaming"
     ),
-    combinations.no_schema_keywords("i-am-bee/beeai-framework#1215, presenton/presenton#165", "minItems", "maxItems"),
+    schema_checks.no_schema_keywords("i-am-bee/beeai-framework#1215, presenton/presenton#165", "minItems", "maxItems"),
     combinations.raw_reasoning_alone("console.groq.com/docs/reasoning"),
     checks.not_both("console.groq.com/docs/reasoning", "include_reasoning", "reasoning_format"),
     checks.part_types(_SDK, "text", "image_url"),
@@ -59,16 +60,18 @@ RESPONSES = (
         "top_logprobs",
         message="property is unsupported",
     ),
-    combinations.store_is_false(_TYPES, "store currently only supports false or null values"),
+    responses_checks.store_is_false(_TYPES, "store currently only supports false or null values"),
     checks.service_tiers(_TYPES, "auto", "default", "flex"),
     checks.tool_choices(f"{_TYPES}, ResponseNamedToolChoice", "none", "auto", "required", accepts_functions=False),
     checks.at_most(_TYPES, "tools", 128),
-    combinations.tool_types(
+    responses_checks.tool_types(
         f"{_TYPES}, ResponseTool; {_PAGE}, Built-In Tools", 400, "function", "mcp", "code_interpreter", "browser_search"
     ),
-    combinations.known_efforts_of_reasoning(_TYPES, "low", "medium", "high"),
-    combinations.no_items_of_openai(f"{_TYPES}, ResponseInputItem", 400, "unknown input item type"),
-    combinations.part_types(f"{_PAGE}, Image Inputs; {_TYPES}, ResponseInputContent", "input_text", "output_text", "input_image"),
+    responses_checks.known_efforts_of_reasoning(_TYPES, "low", "medium", "high"),
+    responses_checks.no_items_of_openai(f"{_TYPES}, ResponseInputItem", 400, "unknown input item type"),
+    responses_checks.part_types_of_items(
+        f"{_PAGE}, Image Inputs; {_TYPES}, ResponseInputContent", "input_text", "output_text", "input_image"
+    ),
     combinations.format_without_tools(
         "console.groq.com/docs/structured-outputs", "tool use is not supported with structured outputs"
     ),

@@ -9,7 +9,7 @@ from typing import Any
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.script import Failure
 from formatbridge.testing.vendor_rules import openai
-from formatbridge.testing.vendor_rules.rule import Facts, Rule, is_tagged
+from formatbridge.testing.vendor_rules.rule import Facts, Rule, is_tagged, items_of
 
 _LEAST_TOKENS = 16
 _TOKEN = "reasoning.encrypted_content"
@@ -25,12 +25,6 @@ def stores_answer(body: Any) -> bool:
     return not isinstance(body, dict) or body.get("store") is not False
 
 
-def _items(body: JsonObject) -> Iterator[tuple[int, JsonObject]]:
-    """Yield the items of the input with their indexes; none if the input is text."""
-    value = body.get("input")
-    yield from enumerate(value if isinstance(value, list) else ())
-
-
 def _not_found(id_: object) -> Failure:
     hint = "Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input."
     return openai.openai_failure(404, f"Item with id '{id_}' not found. {hint}", param="input")
@@ -38,7 +32,7 @@ def _not_found(id_: object) -> Failure:
 
 def _check_items(body: JsonObject, facts: Facts) -> Failure | None:
     """Reject a reasoning item without a token that the server has not stored."""
-    for index, item in _items(body):
+    for index, item in enumerate(items_of(body)):
         if item.get("type") != "reasoning" or item.get("encrypted_content") or facts.stores(item.get("id")):
             continue
         if item.get("id"):
@@ -50,7 +44,7 @@ def _check_items(body: JsonObject, facts: Facts) -> Failure | None:
 
 def _check_tokens(body: JsonObject, facts: Facts) -> Failure | None:
     """Reject a token of another server. Only reasoning tokens are recorded; for other items, tagged tokens are rejected."""
-    for _, item in _items(body):
+    for item in items_of(body):
         token = item.get("encrypted_content")
         if not isinstance(token, str) or not token:
             continue
@@ -112,12 +106,12 @@ def _check_deferred(body: JsonObject, _facts: Facts) -> Failure | None:
 
 def _tool_lists(body: JsonObject) -> Iterator[list[JsonObject]]:
     yield body.get("tools") or []
-    yield from (item.get("tools") or [] for _, item in _items(body) if item.get("type") == "additional_tools")
+    yield from (item.get("tools") or [] for item in items_of(body) if item.get("type") == "additional_tools")
 
 
 def _check_reference(body: JsonObject, facts: Facts) -> Failure | None:
     """Reject a reference to an item that is not stored. The type of such an item is optional."""
-    for _, item in _items(body):
+    for item in items_of(body):
         is_reference = item.get("type") == "item_reference" or item.keys() == {"id"}
         if is_reference and not facts.stores(item.get("id")):
             return _not_found(item.get("id"))
@@ -151,7 +145,7 @@ def _check_schemas(body: JsonObject, _facts: Facts) -> Failure | None:
 def _functions(body: JsonObject) -> Iterator[tuple[str, JsonObject]]:
     """Yield the functions of a request with their paths: in its tools, in namespaces, and in ``additional_tools`` items."""
     holders: list[tuple[str, Any]] = [("", body)]
-    holders += [(f"input[{index}].", item) for index, item in _items(body) if item.get("type") == "additional_tools"]
+    holders += [(f"input[{index}].", item) for index, item in enumerate(items_of(body)) if item.get("type") == "additional_tools"]
     for path, holder in holders:  # grows while it is read
         for index, tool in enumerate(holder.get("tools") or ()):
             place = f"{path}tools[{index}]"
@@ -217,7 +211,7 @@ def _check_labels(body: JsonObject, _facts: Facts) -> Failure | None:
 
 def _check_calls(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject the first call without an output."""
-    items = _items_of(body)
+    items = items_of(body)
     outputs = {item.get("call_id") for item in items if item.get("type") in _OUTPUTS}
     for item in items:
         if item.get("type") in _CALLS and item.get("call_id") not in outputs:
@@ -227,7 +221,7 @@ def _check_calls(body: JsonObject, _facts: Facts) -> Failure | None:
 
 def _check_outputs(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject the first output without a call. A call may be in what the server stores."""
-    items = _items_of(body)
+    items = items_of(body)
     if any(body.get(name) for name in ("previous_response_id", "prompt", "conversation")):
         return None
     if any(item.get("type") == "item_reference" for item in items):
@@ -261,7 +255,7 @@ def _check_choice(body: JsonObject, _facts: Facts) -> Failure | None:
 def _check_item_ids(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject the first id that an earlier item has, or that has the prefix of another type."""
     ids: set[object] = set()
-    for index, item in _items(body):
+    for index, item in enumerate(items_of(body)):
         id_, prefix, param = item.get("id"), _PREFIXES.get(item.get("type", "message")), f"input[{index}].id"
         if not isinstance(id_, str) or item.get("type") == "item_reference" or item.keys() == {"id"}:
             continue
@@ -277,7 +271,7 @@ def _check_item_ids(body: JsonObject, _facts: Facts) -> Failure | None:
 
 def _check_call_ids(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject the first id of a call that is too long."""
-    for index, item in _items(body):
+    for index, item in enumerate(items_of(body)):
         call_id = item.get("call_id")
         if isinstance(call_id, str) and len(call_id) > _LONGEST_CALL_ID:
             return openai.too_long(f"input[{index}].call_id", call_id, _LONGEST_CALL_ID)
@@ -285,17 +279,16 @@ def _check_call_ids(body: JsonObject, _facts: Facts) -> Failure | None:
 
 
 def _check_names(body: JsonObject, _facts: Facts) -> Failure | None:
-    calls = ((f"input[{index}].name", item.get("name")) for index, item in _items(body) if item.get("type") == "function_call")
+    calls = (
+        (f"input[{index}].name", item.get("name"))
+        for index, item in enumerate(items_of(body))
+        if item.get("type") == "function_call"
+    )
     return openai.check_names((*((f"{path}.name", tool.get("name")) for path, tool in _functions(body)), *calls))
 
 
 def _check_files(body: JsonObject, _facts: Facts) -> Failure | None:
     return openai.check_files(body.get("input"), "input")
-
-
-def _items_of(body: JsonObject) -> list[JsonObject]:
-    items = body.get("input")
-    return items if isinstance(items, list) else []
 
 
 _CALLS = frozenset({"function_call", "custom_tool_call"})

@@ -104,6 +104,12 @@ def objects(value: Any) -> Iterator[JsonObject]:
             pending.extend(node)
 
 
+def items_of(body: JsonObject) -> list[JsonObject]:
+    """Return the items of a request of Responses; none if its input is text."""
+    items = body.get("input")
+    return items if isinstance(items, list) else []
+
+
 def _normal(format: fb.Format, token: str) -> str | bytes:
     """Return the normal form of a token. Clients of generate_content write its base64 again, in either alphabet."""
     decoded = _decoded(token) if format == "generate_content" else None
@@ -119,7 +125,7 @@ def _decoded(token: str) -> bytes | None:
         return None
 
 
-def is_object(text: str) -> bool:
+def is_object_text(text: str) -> bool:
     """Return whether a text is a JSON object."""
     try:
         return isinstance(json.loads(text), dict)

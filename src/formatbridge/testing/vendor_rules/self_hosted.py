@@ -8,10 +8,10 @@ import formatbridge as fb
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.script import Failure
 from formatbridge.testing.vendor_rules import combination_checks as combinations
+from formatbridge.testing.vendor_rules import responses_checks
 from formatbridge.testing.vendor_rules import server_checks as checks
 from formatbridge.testing.vendor_rules.openai import openai_failure
-from formatbridge.testing.vendor_rules.rule import Facts, Rule, objects
-from formatbridge.testing.vendor_rules.server_checks import no_fields
+from formatbridge.testing.vendor_rules.rule import Facts, Rule, items_of, objects
 
 _PROTOCOL = "vllm-project/vllm, vllm/entrypoints/openai/responses/protocol.py"
 _UTILS = "vllm-project/vllm, vllm/entrypoints/openai/responses/utils.py"
@@ -29,7 +29,7 @@ def _check_files(body: JsonObject, _facts: Facts) -> Failure | None:
 
 def _check_refusals(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject a message of the model whose first part is a refusal, which has no text."""
-    items = body["input"] if isinstance(body.get("input"), list) else []
+    items = items_of(body)
     contents = [item.get("content") for item in items if item.get("role") == "assistant"]
     is_refused = any(isinstance(content, list) and content and content[0].get("type") == "refusal" for content in contents)
     return openai_failure(500, "'ResponseOutputRefusal' object has no attribute 'text'") if is_refused else None
@@ -37,7 +37,7 @@ def _check_refusals(body: JsonObject, _facts: Facts) -> Failure | None:
 
 def _check_nulls(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject a null in a field that has a default, and as the id of reasoning or of an answer."""
-    items = body["input"] if isinstance(body.get("input"), list) else []
+    items = items_of(body)
     ids = [f"input.{index}.id" for index, item in enumerate(items) if item.get("id", "") is None and _is_of_model(item)]
     fields = [name for name in ("service_tier", "tool_choice", "tools") if body.get(name, "") is None]
     return openai_failure(400, "Input should be a valid value", param=(ids + fields)[0]) if ids or fields else None
@@ -54,9 +54,9 @@ def _check_encrypted_content(body: JsonObject, _facts: Facts) -> Failure | None:
 
 
 _VLLM_RESPONSES = (
-    no_fields(_PROTOCOL, "prompt", message="prompt template is not supported"),
-    combinations.common_items("vllm-project/vllm#55974, #55701", "Unsupported input item type"),
-    combinations.known_includes(_PROTOCOL, *_INCLUDES),
+    checks.no_fields(_PROTOCOL, "prompt", message="prompt template is not supported"),
+    responses_checks.common_items("vllm-project/vllm#55974, #55701", "Unsupported input item type"),
+    responses_checks.known_includes(_PROTOCOL, *_INCLUDES),
     Rule(
         "null",
         "`service_tier`, `tool_choice`, `tools` or the id of an item of the model is null",
@@ -66,7 +66,7 @@ _VLLM_RESPONSES = (
     Rule("part_type", "a file", "vllm-project/vllm#46562", _check_files),
     Rule("refusal", "a message of the model that begins with a refusal", _UTILS, _check_refusals),
     Rule("encrypted_content", "a reasoning item with `encrypted_content`", _UTILS, _check_encrypted_content),
-    combinations.tool_types(
+    responses_checks.tool_types(
         "vllm-project/vllm#42475, #49493",
         400,
         "function",
@@ -132,16 +132,16 @@ SELF_HOSTED: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.known_efforts("ollama/ollama, openai/openai.go", "none", "low", "medium", "high", "max"),
         ),
         "responses": (
-            combinations.common_items(_OLLAMA_RESPONSES, "unknown input item type"),
-            combinations.arguments_of_calls(_OLLAMA_RESPONSES, "failed to parse function call arguments"),
+            responses_checks.common_items(_OLLAMA_RESPONSES, "unknown input item type"),
+            responses_checks.arguments_of_items(_OLLAMA_RESPONSES, "failed to parse function call arguments"),
             Rule(
                 "part_type",
                 "a file, a refusal, or an image whose URL is not a `data:` URL",
                 _OLLAMA_RESPONSES,
-                combinations.check_ollama_parts,
+                responses_checks.check_ollama_parts,
             ),
             checks.image_types(_OLLAMA_IMAGES, *_STILL_IMAGES, message="invalid image input"),
-            combinations.known_efforts_of_reasoning(_OLLAMA_RESPONSES, "none", "low", "medium", "high", "max"),
+            responses_checks.known_efforts_of_reasoning(_OLLAMA_RESPONSES, "none", "low", "medium", "high", "max"),
             checks.functions_only(_OLLAMA_RESPONSES),
         ),
     },

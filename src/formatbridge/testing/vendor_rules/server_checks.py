@@ -15,7 +15,7 @@ from formatbridge.jsontext.types import JsonObject
 from formatbridge.testing.script import Failure
 from formatbridge.testing.vendor_rules.generate_content import google_failure
 from formatbridge.testing.vendor_rules.openai import openai_failure
-from formatbridge.testing.vendor_rules.rule import Facts, Rule, is_object, objects
+from formatbridge.testing.vendor_rules.rule import Facts, Rule, is_object_text, objects
 
 Words = Callable[[str, str], Failure]
 """A pointer and a message to the error of a server."""
@@ -93,7 +93,7 @@ def arguments_of_calls(source: str, message: str, *, objects_only: bool = True, 
     def check(body: JsonObject, _facts: Facts) -> Failure | None:
         for index, each in enumerate(body["messages"]):
             texts = [(call.get("function") or {}).get("arguments") for call in each.get("tool_calls") or ()]
-            if any(text == "" or (objects_only and isinstance(text, str) and not is_object(text)) for text in texts):
+            if any(text == "" or (objects_only and isinstance(text, str) and not is_object_text(text)) for text in texts):
                 return words(f"messages.{index}.tool_calls", message)
         return None
 

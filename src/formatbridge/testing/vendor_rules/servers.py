@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import formatbridge as fb
-from formatbridge.testing.vendor_rules import clouds, groq
+from formatbridge.testing.vendor_rules import clouds, groq, responses_checks, schema_checks
 from formatbridge.testing.vendor_rules import combination_checks as combinations
 from formatbridge.testing.vendor_rules import server_checks as checks
 from formatbridge.testing.vendor_rules.rule import Rule
@@ -86,14 +86,16 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
         "messages": (),
         "responses": (
             checks.no_fields("openrouter.ai/docs/api_reference/responses/error-handling", "previous_response_id"),
-            combinations.store_is_false("BerriAI/litellm#30851", "Invalid input: expected false"),
-            combinations.known_includes(
+            responses_checks.store_is_false("BerriAI/litellm#30851", "Invalid input: expected false"),
+            responses_checks.known_includes(
                 "OpenRouterTeam/typescript-sdk, src/models/responseincludesenum.ts",
                 *("code_interpreter_call.outputs", "computer_call_output.output.image_url", "file_search_call.results"),
                 *("message.input_image.image_url", "reasoning.encrypted_content"),
                 *("web_search_call.action.sources", "web_search_call.results"),
             ),
-            combinations.no_tool_types("openai/codex#18307, awsl-project/maxx#537", "Invalid Responses API request", "namespace"),
+            responses_checks.no_tool_types(
+                "openai/codex#18307, awsl-project/maxx#537", "Invalid Responses API request", "namespace"
+            ),
         ),
     },
     "deepseek": {
@@ -262,12 +264,12 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.tool_choices(
                 "router-for-me/CLIProxyAPI#4718, router-for-me/CLIProxyAPI#5916", "none", "auto", "required", words=checks.xai_error
             ),
-            combinations.no_instructions_in_continuation(
+            responses_checks.no_instructions_in_continuation(
                 "holon-run/holon#2158", "Argument not supported: instructions and previous_response_id together"
             ),
-            combinations.no_items_of_openai("router-for-me/CLIProxyAPI#4434", 422, _NO_ITEM_OF_XAI),
-            combinations.no_null_in_items("Wei-Shaw/sub2api#4237, lidge-jun/opencodex#2239", "content", 422, _NO_ITEM_OF_XAI),
-            combinations.tool_types(
+            responses_checks.no_items_of_openai("router-for-me/CLIProxyAPI#4434", 422, _NO_ITEM_OF_XAI),
+            responses_checks.no_null_in_items("Wei-Shaw/sub2api#4237, lidge-jun/opencodex#2239", "content", 422, _NO_ITEM_OF_XAI),
+            responses_checks.tool_types(
                 "maximhq/bifrost#5428",
                 422,
                 "function",
@@ -281,7 +283,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
                 "mcp",
                 "shell",
             ),
-            combinations.no_keys_of_tools(
+            responses_checks.no_keys_of_tools(
                 f"NOirBRight/CodexHub#517, {_XAI_TYPES}, ModelTool",
                 *("web_search.external_web_access", "web_search.search_context_size", "web_search.user_location"),
                 *("file_search.filters", "file_search.ranking_options", "code_interpreter.container"),
@@ -290,7 +292,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             checks.at_most(f"{_XAI_TYPES}, ModelResponse.tools", "tools", 128),
             checks.in_range(f"{_XAI_TYPES}, ModelRequest.top_logprobs", "top_logprobs", 0, 8),
             checks.image_types(_XAI_IMAGES, *_STILL_IMAGES, message=_NOT_OF_XAI),
-            combinations.known_efforts_of_reasoning(_XAI_EFFORTS, "none", "low", "medium", "high", "xhigh"),
+            responses_checks.known_efforts_of_reasoning(_XAI_EFFORTS, "none", "low", "medium", "high", "xhigh"),
         ),
     },
     "cerebras": {
@@ -298,7 +300,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
             combinations.format_without_tools(
                 "BerriAI/litellm#31333", '"tools" is incompatible with "response_format"', code="wrong_api_format"
             ),
-            combinations.no_keywords_in_strict_schemas(
+            schema_checks.no_keywords_in_strict_schemas(
                 "inference-docs.cerebras.ai/capabilities/structured-outputs, musistudio/claude-code-router#338",
                 *("minItems", "maxItems", "pattern", "format"),
             ),
@@ -353,7 +355,7 @@ SERVER_RULES: Mapping[str, Mapping[fb.FormatName, tuple[Rule, ...]]] = {
     "perplexity": {
         _CHAT: (
             checks.response_formats("perplexityai, completion_create_params.py", "text", "json_schema"),
-            combinations.no_any_object("docs.perplexity.ai/guides/structured-outputs"),
+            schema_checks.no_any_object("docs.perplexity.ai/guides/structured-outputs"),
             combinations.one_kind_of_domains("docs.perplexity.ai/docs/sonar/filters"),
             checks.complete_functions("perplexityai, completion_create_params.py", "description", "parameters"),
             Rule(
