@@ -49,7 +49,7 @@ def _is_object(value: object) -> bool:
     return isinstance(value, dict)
 
 
-def _check_combination_flag(body: JsonObject, _facts: Facts) -> Failure | None:
+def _check_vertex_combination_flag(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject the flag for the combination of functions with tools that the server runs."""
     config = body.get("toolConfig", body.get("tool_config")) or {}
     for name in ("includeServerSideToolInvocations", "include_server_side_tool_invocations"):
@@ -60,7 +60,7 @@ def _check_combination_flag(body: JsonObject, _facts: Facts) -> Failure | None:
     return None
 
 
-def _check_call_ids(body: JsonObject, _facts: Facts) -> Failure | None:
+def _check_vertex_call_ids(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject the first id of a call or of a result."""
     contents = body.get("contents")
     for index, content in enumerate(contents if isinstance(contents, list) else [contents]):
@@ -77,7 +77,7 @@ def _check_call_ids(body: JsonObject, _facts: Facts) -> Failure | None:
     return None
 
 
-def _check_labels(body: JsonObject, _facts: Facts) -> Failure | None:
+def _check_vertex_labels(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject the first label with other characters than lower-case letters, digits, hyphens and underscores, or with too many."""
     for key, value in (body.get("labels") or {}).items():
         is_allowed = key[:1].isalpha() and all(re.fullmatch(r"[\w-]{0,63}", text) and text == text.lower() for text in (key, value))
@@ -86,7 +86,7 @@ def _check_labels(body: JsonObject, _facts: Facts) -> Failure | None:
     return None
 
 
-def _check_tier(body: JsonObject, _facts: Facts) -> Failure | None:
+def _check_vertex_tier(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject the words of the Gemini API for a tier. The server reads a tier from a header only, and ignores other words."""
     tier = body.get("serviceTier", body.get("service_tier"))
     if tier is None or str(tier).startswith("SERVICE_TIER_"):
@@ -95,9 +95,9 @@ def _check_tier(body: JsonObject, _facts: Facts) -> Failure | None:
     return checks.google_error("", f"Invalid value at 'service_tier' ({kind}), \"{tier}\"")
 
 
-def _check_categories(body: JsonObject, _facts: Facts) -> Failure | None:
+def _check_gemini_categories(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject the first safety setting whose category is one of Vertex AI or of older models. Numbers stand for the same words."""
-    accepted = [f"HarmCategory.{name}" for name in _HARM_CATEGORIES]
+    accepted = [f"HarmCategory.{name}" for name in _GEMINI_CATEGORIES]
     for index, setting in enumerate(body.get("safetySettings", body.get("safety_settings")) or ()):
         category = setting.get("category") if isinstance(setting, dict) else None
         if isinstance(category, str) and f"HarmCategory.{category}" not in accepted:
@@ -106,7 +106,7 @@ def _check_categories(body: JsonObject, _facts: Facts) -> Failure | None:
     return None
 
 
-_HARM_CATEGORIES = (
+_GEMINI_CATEGORIES = (
     "HARM_CATEGORY_HATE_SPEECH",
     "HARM_CATEGORY_SEXUALLY_EXPLICIT",
     "HARM_CATEGORY_DANGEROUS_CONTENT",
@@ -148,16 +148,16 @@ VERTEX_GEMINI = (
         "service_tier",
         "a `serviceTier` with a word of the Gemini API",
         "googleapis/python-genai#2847, googleapis/python-genai#2433",
-        _check_tier,
+        _check_vertex_tier,
     ),
-    Rule("call_id", "an `id` of a call or of a result", "vercel/ai#15664, pydantic/pydantic-ai#5081", _check_call_ids),
+    Rule("call_id", "an `id` of a call or of a result", "vercel/ai#15664, pydantic/pydantic-ai#5081", _check_vertex_call_ids),
     Rule(
         "label",
         "a label that does not meet the requirements for labels",
         "cloud.google.com/vertex-ai/generative-ai/docs/multimodal/add-labels-to-api-calls",
-        _check_labels,
+        _check_vertex_labels,
     ),
-    Rule("tool_combination_flag", "`includeServerSideToolInvocations`", "vercel/ai#14655", _check_combination_flag),
+    Rule("tool_combination_flag", "`includeServerSideToolInvocations`", "vercel/ai#14655", _check_vertex_combination_flag),
     checks.no_nested_fields(
         "googleapis/python-genai, google/genai/models.py, _to_vertex",
         "store",
@@ -184,7 +184,7 @@ GEMINI = (
         "safety_category",
         "a safety setting for images, or of another category that only Vertex AI has",
         "SillyTavern/SillyTavern#2728, NEKOparapa/AiNiee#746",
-        _check_categories,
+        _check_gemini_categories,
     ),
     checks.no_nested_fields("Portkey-AI/gateway#984", "labels"),
     checks.no_nested_fields(

@@ -13,21 +13,21 @@ from formatbridge.testing.vendor_rules import server_checks as checks
 from formatbridge.testing.vendor_rules.openai import openai_failure
 from formatbridge.testing.vendor_rules.rule import Facts, Rule, items_of, objects
 
-_PROTOCOL = "vllm-project/vllm, vllm/entrypoints/openai/responses/protocol.py"
-_UTILS = "vllm-project/vllm, vllm/entrypoints/openai/responses/utils.py"
-_INCLUDES = (
+_VLLM_PROTOCOL = "vllm-project/vllm, vllm/entrypoints/openai/responses/protocol.py"
+_VLLM_UTILS = "vllm-project/vllm, vllm/entrypoints/openai/responses/utils.py"
+_VLLM_INCLUDES = (
     "code_interpreter_call.outputs", "computer_call_output.output.image_url", "file_search_call.results",
     "message.input_image.image_url", "message.output_text.logprobs", "reasoning.encrypted_content",
 )  # fmt: skip
 
 
-def _check_files(body: JsonObject, _facts: Facts) -> Failure | None:
+def _check_vllm_files(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject a file in a message or in a result."""
     is_refused = any(node.get("type") == "input_file" for node in objects(body.get("input")))
     return openai_failure(400, "Unknown part type: input_file", param="type") if is_refused else None
 
 
-def _check_refusals(body: JsonObject, _facts: Facts) -> Failure | None:
+def _check_vllm_refusals(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject a message of the model whose first part is a refusal, which has no text."""
     items = items_of(body)
     contents = [item.get("content") for item in items if item.get("role") == "assistant"]
@@ -35,7 +35,7 @@ def _check_refusals(body: JsonObject, _facts: Facts) -> Failure | None:
     return openai_failure(500, "'ResponseOutputRefusal' object has no attribute 'text'") if is_refused else None
 
 
-def _check_nulls(body: JsonObject, _facts: Facts) -> Failure | None:
+def _check_vllm_nulls(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject a null in a field that has a default, and as the id of reasoning or of an answer."""
     items = items_of(body)
     ids = [f"input.{index}.id" for index, item in enumerate(items) if item.get("id", "") is None and _is_of_model(item)]
@@ -47,25 +47,25 @@ def _is_of_model(item: JsonObject) -> bool:
     return item.get("type") == "reasoning" or item.get("role") == "assistant"
 
 
-def _check_encrypted_content(body: JsonObject, _facts: Facts) -> Failure | None:
+def _check_vllm_encrypted_content(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject reasoning with encrypted content, which vLLM cannot read."""
     is_refused = any(node.get("type") == "reasoning" and node.get("encrypted_content") for node in objects(body.get("input")))
     return openai_failure(400, "Encrypted content is not supported.", param="input") if is_refused else None
 
 
 _VLLM_RESPONSES = (
-    checks.no_fields(_PROTOCOL, "prompt", message="prompt template is not supported"),
+    checks.no_fields(_VLLM_PROTOCOL, "prompt", message="prompt template is not supported"),
     responses_checks.common_items("vllm-project/vllm#55974, #55701", "Unsupported input item type"),
-    responses_checks.known_includes(_PROTOCOL, *_INCLUDES),
+    responses_checks.known_includes(_VLLM_PROTOCOL, *_VLLM_INCLUDES),
     Rule(
         "null",
         "`service_tier`, `tool_choice`, `tools` or the id of an item of the model is null",
-        f"vllm-project/vllm#54224, {_PROTOCOL}",
-        _check_nulls,
+        f"vllm-project/vllm#54224, {_VLLM_PROTOCOL}",
+        _check_vllm_nulls,
     ),
-    Rule("part_type", "a file", "vllm-project/vllm#46562", _check_files),
-    Rule("refusal", "a message of the model that begins with a refusal", _UTILS, _check_refusals),
-    Rule("encrypted_content", "a reasoning item with `encrypted_content`", _UTILS, _check_encrypted_content),
+    Rule("part_type", "a file", "vllm-project/vllm#46562", _check_vllm_files),
+    Rule("refusal", "a message of the model that begins with a refusal", _VLLM_UTILS, _check_vllm_refusals),
+    Rule("encrypted_content", "a reasoning item with `encrypted_content`", _VLLM_UTILS, _check_vllm_encrypted_content),
     responses_checks.tool_types(
         "vllm-project/vllm#42475, #49493",
         400,
