@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import formatbridge as fb
 from formatbridge.jsontext.types import JsonObject
-from formatbridge.testing.events import Event, Quirk, apply_answer_quirks, apply_stream_quirks, read_events, split_deltas
+from formatbridge.testing.events import Event, Quirks, apply_answer_quirks, apply_stream_quirks, read_events, split_deltas
 from formatbridge.testing.script import Answer, Body, Failure
 
 _POSTS: Mapping[str, fb.Format] = {
@@ -41,7 +41,7 @@ class Endpoint:
     is_array: bool = False
 
 
-class RejectedRequestError(Exception):
+class RejectedByRelayError(Exception):
     """The relay rejects the request. This exception stays in the package."""
 
     def __init__(self, failure: Failure) -> None:
@@ -91,7 +91,7 @@ def check_key(endpoint: Endpoint, headers: Mapping[str, str], key: str | None) -
         key_in_header = key_in_header if scheme.lower() == "bearer" else ""
     if key_in_header != key:
         problem = "no key, expected authorization: Bearer <key>" if not key_in_header else "an unknown key"
-        raise RejectedRequestError(Failure(401, f"found {problem}", type="authentication_error", code="invalid_api_key"))
+        raise RejectedByRelayError(Failure(401, f"found {problem}", type="authentication_error", code="invalid_api_key"))
 
 
 def check_version(endpoint: Endpoint, headers: Mapping[str, str]) -> None:
@@ -102,7 +102,7 @@ def check_version(endpoint: Endpoint, headers: Mapping[str, str]) -> None:
     wrong = [f"{name} is {value!r}" for name, value in versions.items() if not _DATE.fullmatch(value)]
     if wrong or not versions:
         problem = wrong[0] if wrong else f"{' or '.join(_VERSION_HEADERS)} is missing"
-        raise RejectedRequestError(_invalid(f"the header {problem}, expected a date such as 2023-06-01"))
+        raise RejectedByRelayError(_invalid(f"the header {problem}, expected a date such as 2023-06-01"))
 
 
 def check_body(endpoint: Endpoint, content: bytes, target: fb.Format) -> fb.ConvertedRequest:
@@ -121,13 +121,13 @@ def check_count_body(endpoint: Endpoint, content: bytes, dialect: str | None = N
     """
     if dialect == "vertex" and endpoint.format == "generate_content" and b'"generateContentRequest"' in content:
         message = 'Invalid JSON payload received. Unknown name "generateContentRequest": Cannot find field.'
-        raise RejectedRequestError(_invalid(message, "/generateContentRequest"))
+        raise RejectedByRelayError(_invalid(message, "/generateContentRequest"))
     with _rejecting_invalid():
         request = fb.convert_count_request(content, source=endpoint.format, target=endpoint.format, model=endpoint.model or None)
     for loss in request.losses:
         if loss.code == "not_counted":
             name = loss.path.removeprefix("/")
-            raise RejectedRequestError(_invalid(f"{name}: Extra inputs are not permitted", loss.path))
+            raise RejectedByRelayError(_invalid(f"{name}: Extra inputs are not permitted", loss.path))
     return request
 
 
@@ -137,9 +137,9 @@ def _rejecting_invalid() -> Iterator[None]:
     try:
         yield
     except fb.InvalidPayloadError as error:
-        raise RejectedRequestError(_invalid(str(error), error.problems[0][0])) from None
+        raise RejectedByRelayError(_invalid(str(error), error.problems[0][0])) from None
     except fb.ConfigurationError as error:
-        raise RejectedRequestError(_invalid(str(error), "/model")) from None
+        raise RejectedByRelayError(_invalid(str(error), "/model")) from None
 
 
 def _invalid(message: str, param: str | None = None) -> Failure:
@@ -161,7 +161,7 @@ _CREATED = fb.Options(created=1_767_225_600)
 
 
 @dataclass(frozen=True, slots=True)
-class _EncodedAnswer:
+class EncodedAnswer:
     """A scripted answer for an endpoint.
 
     ``body`` and ``source``: the scripted answer and its format.
@@ -175,14 +175,14 @@ class _EncodedAnswer:
     request: fb.ConvertedRequest
     has_encrypted_content: bool = True
 
-    def whole(self, quirks: Collection[Quirk]) -> tuple[int, JsonObject]:
+    def whole(self, quirks: Quirks) -> tuple[int, JsonObject]:
         """Return the status and the body. A failed answer is an error in formats that cannot represent it."""
         converted = fb.convert_response(self.body, source=self.source, target=self.target, request=self.request, options=_CREATED)
         if isinstance(converted, fb.ConvertedError):
             return converted.status, converted.body
         return 200, apply_answer_quirks(self._without_tokens(converted.body), self.target, quirks)
 
-    def streamed(self, quirks: Collection[Quirk], longest_delta: int, failure: Failure | None) -> list[Event]:
+    def streamed(self, quirks: Quirks, longest_delta: int, failure: Failure | None) -> list[Event]:
         """Return the events of a stream; with a ``failure`` it ends in an error event after ``failure.after`` events."""
         pieces = fb.replay_response(self.body, source=self.source, options=_CREATED)
         if self.source != self.target:
@@ -213,11 +213,11 @@ def _without_encrypted_content(value: Any) -> Any:
 
 def encoded_answer(
     answer: Answer | Body, endpoint: Endpoint, content: bytes, model: str, number: int, *, has_encrypted_content: bool = True
-) -> _EncodedAnswer:
+) -> EncodedAnswer:
     """Return a scripted answer for an endpoint."""
     source = answer.format if isinstance(answer, Body) else "messages"
     body = dict(answer.body) if isinstance(answer, Body) else answer.body(endpoint.format, model, number)
-    return _EncodedAnswer(body, source, endpoint.format, check_body(endpoint, content, source), has_encrypted_content)
+    return EncodedAnswer(body, source, endpoint.format, check_body(endpoint, content, source), has_encrypted_content)
 
 
 def _error_event(failure: Failure, format: fb.Format, number: int) -> Event:

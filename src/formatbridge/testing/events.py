@@ -1,6 +1,6 @@
 """The events of a scripted stream: parsed from bytes, split into smaller deltas, and written; and deviations of real relays (quirks).
 
-A fake relay with a quirk changes its answers in the same manner. Some quirks change answers, some change failures and have no effect
+A quirk makes the fake relay answer as such a relay does. Some quirks change answers, some change failures and have no effect
 without one, some change the list of models.
 """
 

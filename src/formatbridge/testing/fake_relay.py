@@ -214,7 +214,7 @@ class FakeRelay(InMemoryTransport):
             number = len(self.requests)
         try:
             return self._serve(endpoint, recorded, number)
-        except endpoints.RejectedRequestError as error:
+        except endpoints.RejectedByRelayError as error:
             return self._error_reply(error.failure, endpoint, number)
 
     def _serve(self, endpoint: endpoints.Endpoint | None, recorded: Recorded, number: int) -> _Reply:
@@ -223,7 +223,7 @@ class FakeRelay(InMemoryTransport):
             return redirect
         if endpoint is None:
             path = urlsplit(recorded.url).path
-            raise endpoints.RejectedRequestError(
+            raise endpoints.RejectedByRelayError(
                 Failure(404, f"Invalid URL ({recorded.method} {path})", type="invalid_request_error", code="")
             )
         endpoints.check_key(endpoint, recorded.headers, self.api_key)
@@ -257,7 +257,7 @@ class FakeRelay(InMemoryTransport):
             issued=self._issued,
         )
         for _, failure in broken_rules(request.format, request.body, facts, self._dialect):
-            raise endpoints.RejectedRequestError(failure)
+            raise endpoints.RejectedByRelayError(failure)
 
     def _redirect(self, recorded: Recorded) -> _Reply | None:
         """Return a redirect for a path with a slash at its end or, with the quirk, for one without."""
@@ -272,7 +272,7 @@ class FakeRelay(InMemoryTransport):
         """Return the list of models, or one of them."""
         ids = [id_ for id_ in self.models if endpoint.model in ("", id_)]
         if endpoint.model and not ids:
-            raise endpoints.RejectedRequestError(
+            raise endpoints.RejectedByRelayError(
                 Failure(404, f"no model {endpoint.model!r}, expected one of {', '.join(self.models)}", code="model_not_found")
             )
         models = {"models": [_model(id_) for id_ in ids]}
