@@ -7,7 +7,7 @@ import io
 import pytest
 
 import formatbridge as fb
-from formatbridge.cli.demo import DIRECTIONS, demo, fake_relay, run_all
+from formatbridge.cli.demo import DIRECTIONS, demo, fake_relay, run
 from formatbridge.testing import FakeRelay
 from formatbridge.testing.relay_server import served
 
@@ -50,7 +50,7 @@ def test_the_demo_returns_reasoning_to_the_relay() -> None:
     """The reasoning that the relay issued returns to it in all four conversations."""
     relay = fake_relay()
     with relay.http_client() as http_client, fb.Client(relay.base_url, relay.api_key, http_client=http_client) as client:
-        run_all(client, "m-large", io.StringIO())
+        run(client, None, "m-large", io.StringIO())
 
     assert relay.steps_left == 0
     assert [b"Zm9yIG15IGV5ZXMgb25seQ==" in request.content for request in relay.requests] == [False, True] * 4
@@ -60,7 +60,7 @@ def test_the_demo_accepts_an_answer_without_a_tool_call() -> None:
     """A real model may answer without a call."""
     relay, out = FakeRelay("I do not know that.", models=["m-shy"]), io.StringIO()
     with relay.http_client() as http_client, fb.Client(relay.base_url, relay.api_key, http_client=http_client) as client:
-        run_all(client, None, out)
+        run(client, None, None, out)
 
     assert out.getvalue().count("  model  I do not know that.\n") == 4
     assert {request.model for request in relay.requests if request.method == "POST"} == {"m-shy"}
@@ -75,4 +75,4 @@ def test_the_error_about_a_relay_without_models_names_the_option() -> None:
         fb.Client(relay.base_url, relay.api_key, http_client=http_client) as client,
         pytest.raises(fb.ConfigurationError, match="pass --model"),
     ):
-        run_all(client, None, io.StringIO())
+        run(client, None, None, io.StringIO())

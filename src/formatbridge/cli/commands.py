@@ -131,12 +131,12 @@ def _replay(arguments: argparse.Namespace, write: Callable[[bytes], None]) -> Co
 
 
 def _demo(arguments: argparse.Namespace, _report: Report) -> int:
-    from formatbridge.cli.demo import demo, pair
+    from formatbridge.cli.demo import demo, pair_of
 
     if arguments.all and (arguments.source or arguments.target):
         raise fb.ConfigurationError("--all cannot be combined with --from or --to: leave out --all for one pair of formats")
-    pairs = None if arguments.all else pair(arguments.source, arguments.target)
-    demo(sys.stdout, pair=pairs, base_url=arguments.base_url, model=arguments.model)
+    pair = None if arguments.all else pair_of(arguments.source, arguments.target)
+    demo(sys.stdout, pair=pair, base_url=arguments.base_url, model=arguments.model)
     return 0
 
 
