@@ -15,7 +15,7 @@ import pytest
 
 import formatbridge as fb
 from formatbridge.cli.main import main
-from formatbridge.cli.parser import options_of, parser
+from formatbridge.cli.parser import build_parser, options_of
 from formatbridge.testing import Answer, Failure, FakeRelay, ToolCall
 from formatbridge.testing.relay_server import served
 from tests.support.servers import body_of, stream_of
@@ -423,7 +423,7 @@ def test_the_error_about_a_missing_base_url_names_the_option(
 @pytest.mark.parametrize("option", [field.name for field in fields(fb.Options)])
 def test_every_option_of_a_conversion_has_an_argument(option: str) -> None:
     """An option that only Python code can set is not available to a shell."""
-    arguments = parser().parse_args(["convert", "--to", "messages"])
+    arguments = build_parser().parse_args(["convert", "--to", "messages"])
 
     assert getattr(options_of(arguments), option) == getattr(fb.Options(), option)
     assert hasattr(arguments, option)
@@ -432,7 +432,7 @@ def test_every_option_of_a_conversion_has_an_argument(option: str) -> None:
 @pytest.mark.parametrize(("option", "value"), [("unsigned_reasoning", "item"), ("unsigned_calls", "leave"), ("json_mode", "drop")])
 def test_each_choice_of_an_argument_sets_its_option(option: str, value: str) -> None:
     """A script that names an option gets that conversion."""
-    arguments = parser().parse_args(["convert", "--to", "messages", f"--{option.replace('_', '-')}", value])
+    arguments = build_parser().parse_args(["convert", "--to", "messages", f"--{option.replace('_', '-')}", value])
 
     assert getattr(options_of(arguments), option) == value
 

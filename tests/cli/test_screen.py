@@ -15,7 +15,7 @@ from formatbridge.cli import terminal
 from formatbridge.cli.demo import demo
 from formatbridge.cli.diff import Side, compare, print_rows
 from formatbridge.cli.main import main
-from formatbridge.cli.parser import ALIASES, parser
+from formatbridge.cli.parser import ALIASES, build_parser
 from tests.support.servers import stream_of
 
 Captured = pytest.CaptureFixture[bytes]
@@ -108,7 +108,7 @@ def test_only_a_dialect_that_has_the_format_is_suggested(capfdbinary: Captured) 
 @pytest.mark.parametrize("alias", ALIASES)
 def test_a_vendor_name_selects_its_format(alias: str, capfdbinary: Captured) -> None:
     """People know the vendor before they know the names of this library."""
-    arguments = parser().parse_args(["convert", "--from", alias, "--to", alias])
+    arguments = build_parser().parse_args(["convert", "--from", alias, "--to", alias])
 
     assert (arguments.source, arguments.target) == (ALIASES[alias], ALIASES[alias])
     assert main(["schema", f"{alias}.request"]) == 0

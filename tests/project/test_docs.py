@@ -16,7 +16,7 @@ import pytest
 
 import formatbridge as fb
 from formatbridge import ir
-from formatbridge.cli.parser import parser
+from formatbridge.cli.parser import build_parser
 from formatbridge.report.losses import Change, Severity
 from formatbridge.report.reasons import REASONS
 from formatbridge.testing import QUIRKS, FakeRelay
@@ -238,7 +238,7 @@ def test_the_page_about_the_official_sdks_runs() -> None:
 PAGE = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.MULTILINE))
 COMMANDS: dict[str, argparse.ArgumentParser] = next(
-    action.choices for action in parser()._actions if isinstance(action, argparse._SubParsersAction)
+    action.choices for action in build_parser()._actions if isinstance(action, argparse._SubParsersAction)
 )
 
 
@@ -261,7 +261,7 @@ def test_each_command_on_the_page_is_parsed(line: str) -> None:
     """Users copy examples before they read."""
     arguments = shlex.split(line.partition(" <")[0])
 
-    assert parser().parse_args(arguments).command == arguments[0]
+    assert build_parser().parse_args(arguments).command == arguments[0]
 
 
 def test_the_page_about_the_gateway_runs() -> None:

@@ -297,9 +297,9 @@ def _ignore_interrupt() -> None:
 @cache
 def _converter_for(argv: tuple[str, ...]) -> ChunkConverter:
     """Return the converter of a worker process for the arguments of the command line, which it parses once."""
-    from formatbridge.cli.parser import parser
+    from formatbridge.cli.parser import build_parser
 
-    return ChunkConverter(parser().parse_args(argv))
+    return ChunkConverter(build_parser().parse_args(argv))
 
 
 def _convert_in_worker(argv: tuple[str, ...], bodies: Sequence[Body]) -> Results:

@@ -25,7 +25,7 @@ from io import StringIO, TextIOWrapper
 import formatbridge as fb
 from formatbridge.cli.commands import COMMANDS
 from formatbridge.cli.outputs import Terminated
-from formatbridge.cli.parser import complete, parser
+from formatbridge.cli.parser import build_parser, complete
 from formatbridge.cli.report import Part, Report
 from formatbridge.convert.bodies import Converted
 from formatbridge.convert.input import check_answer
@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     if sys.stderr is None:  # closed: argparse would print its errors to standard output
         sys.stderr = StringIO()
-    root = parser()
+    root = build_parser()
     complete(root)
     report = Report("none")
     try:

@@ -153,14 +153,12 @@ def _with_dialect(format: FormatOrName, dialect: str) -> Target:
     return target
 
 
-def read_facts(path: str) -> dict[str, ModelFacts]:
+def _read_facts(path: str) -> dict[str, ModelFacts]:
     """Read the file of ``--facts``: a table that ``load_model_facts`` reads."""
     from formatbridge.convert.model_tables import load_model_facts
 
     try:
-        return load_model_facts(Path(path).read_bytes())
-    except OSError as error:
-        raise ArgumentTypeError(f"cannot read {path}: {error.strerror}") from None
+        return load_model_facts(_read_bytes(path))
     except FormatBridgeError as error:
         raise ArgumentTypeError(f"{path}: {error}") from None
 
@@ -172,24 +170,28 @@ def with_facts(target: FormatOrName, facts: dict[str, ModelFacts] | None) -> For
     return replace(target, model=facts) if isinstance(target, Target) else Target(target, model=facts)
 
 
-FORMAT: dict[str, Any] = {"type": read_format, "metavar": "FORMAT"}
+_FORMAT_ARGUMENT: dict[str, Any] = {"type": read_format, "metavar": "FORMAT"}
 """The settings of an argument that names a format."""
-FACTS: dict[str, Any] = {
-    "type": read_facts, "metavar": "FILE",
+_FACTS_ARGUMENT: dict[str, Any] = {
+    "type": _read_facts, "metavar": "FILE",
     "help": "facts about models: a list of models, LiteLLM's table, api.json of models.dev, or names and ModelFacts fields",
 }  # fmt: skip
 """The settings of ``--facts``."""
 
 
-KINDS: tuple[Kind, ...] = get_args(Kind)
+_KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 def _read_key(path: str) -> bytes:
     """Return the key in a file. It is no argument because other users can see the command line."""
+    return _read_bytes(path).rstrip(b"\r\n")
+
+
+def _read_bytes(path: str) -> bytes:
     try:
-        return Path(path).read_bytes().rstrip(b"\r\n")
+        return Path(path).read_bytes()
     except OSError as error:
-        raise argparse.ArgumentTypeError(f"cannot read {path}: {error.strerror}") from None
+        raise ArgumentTypeError(f"cannot read {path}: {error.strerror}") from None
 
 
 _OPTIONS: Mapping[str, tuple[str, dict[str, Any]]] = {
@@ -274,7 +276,7 @@ _OF_ANSWERS = frozenset({"on_truncated", "created"})
 """Options that concern no request."""
 
 
-def parser() -> Parser:
+def build_parser() -> Parser:
     """Return the parser of the whole command line."""
     root = Parser(prog="formatbridge", description="Convert payloads between four wire formats.", epilog=_FORMATS)
     root.add_argument("--version", action="version", version=f"formatbridge {fb.__version__}")
@@ -283,8 +285,8 @@ def parser() -> Parser:
     _add_convert(commands)
     stream = commands.add_parser("stream", help="convert a stream as it arrives")
     stream.add_argument("file", nargs="?", help="a file; the default is standard input")
-    stream.add_argument("--from", dest="source", **FORMAT, required=True)
-    stream.add_argument("--to", dest="target", **FORMAT, required=True)
+    stream.add_argument("--from", dest="source", **_FORMAT_ARGUMENT, required=True)
+    stream.add_argument("--to", dest="target", **_FORMAT_ARGUMENT, required=True)
     stream.add_argument("-o", "--output", metavar="OUTPUT", help="a file; written when the stream is complete")
     mode = stream.add_mutually_exclusive_group()
     mode.add_argument("--collect", action="store_true", help="write the answer as one body instead")
@@ -305,10 +307,10 @@ def parser() -> Parser:
         epilog=_FORMATS,
     )
     explain.add_argument("file", nargs="?", help="a JSON file; the default is standard input")
-    explain.add_argument("--from", dest="source", **FORMAT, help="the format of the request; detected if left out")
-    explain.add_argument("--to", dest="target", **FORMAT, required=True, help=_TARGET)
+    explain.add_argument("--from", dest="source", **_FORMAT_ARGUMENT, help="the format of the request; detected if left out")
+    explain.add_argument("--to", dest="target", **_FORMAT_ARGUMENT, required=True, help=_TARGET)
     explain.add_argument("--model", help="the model, for formats that have it in the URL")
-    explain.add_argument("--facts", **FACTS)
+    explain.add_argument("--facts", **_FACTS_ARGUMENT)
     explain.add_argument("--json", action="store_true", help="write JSON")
     _add_options(explain, *(name for name in _OPTIONS if name not in _OF_ANSWERS))
     explain.set_defaults(command="explain")
@@ -322,7 +324,7 @@ def parser() -> Parser:
     _add_relay_commands(commands)
 
     matrix = commands.add_parser("matrix", help="print which fields of other formats each format can hold")
-    matrix.add_argument("--source", **FORMAT, help="only fields of this format")
+    matrix.add_argument("--source", **_FORMAT_ARGUMENT, help="only fields of this format")
     _add_formats(matrix)
     matrix.add_argument("--json", action="store_true", help="write JSON instead of a table")
     matrix.set_defaults(command="matrix")
@@ -335,11 +337,11 @@ def _add_convert(commands: Any) -> None:
         "files", nargs="*", metavar="FILE", help="JSON files, JSON lines, directories or patterns; - or nothing: standard input"
     )
     convert.add_argument("--at", metavar="POINTER", help="convert the value at this JSON pointer of the file, or of each line")
-    convert.add_argument("--from", dest="source", **FORMAT, help="the default is to detect it")
-    convert.add_argument("--to", dest="target", **FORMAT, required=True, help=_TARGET)
-    convert.add_argument("--kind", choices=KINDS, help="the default is to detect it")
+    convert.add_argument("--from", dest="source", **_FORMAT_ARGUMENT, help="the default is to detect it")
+    convert.add_argument("--to", dest="target", **_FORMAT_ARGUMENT, required=True, help=_TARGET)
+    convert.add_argument("--kind", choices=_KINDS, help="the default is to detect it")
     convert.add_argument("--model", help="the model, which generate_content keeps in its URL")
-    convert.add_argument("--facts", **FACTS)
+    convert.add_argument("--facts", **_FACTS_ARGUMENT)
     convert.add_argument("--stream", action="store_true", default=None, help="the request asks for a stream")
     convert.add_argument("--status", type=int, help="HTTP status of an error body (default 400)")
     output = convert.add_argument_group("output")
@@ -365,15 +367,20 @@ def _add_convert(commands: Any) -> None:
 def _add_formats(command: argparse.ArgumentParser) -> None:
     """Add the option for formats from outside."""
     command.add_argument(
-        "--format", dest="formats", action="append", default=[], **FORMAT, help="one more format, registered or MODULE:ATTRIBUTE"
+        "--format",
+        dest="formats",
+        action="append",
+        default=[],
+        **_FORMAT_ARGUMENT,
+        help="one more format, registered or MODULE:ATTRIBUTE",
     )
 
 
 def _add_relay_commands(commands: Any) -> None:
     """Add the commands that call a relay. They read its key from ``FORMATBRIDGE_API_KEY`` only."""
     demo = commands.add_parser("demo", help="run one conversation in one format through the endpoint of another format")
-    demo.add_argument("--from", dest="source", **FORMAT, help="the format of the caller (default chat_completions)")
-    demo.add_argument("--to", dest="target", **FORMAT, help="the format of the endpoint (default messages)")
+    demo.add_argument("--from", dest="source", **_FORMAT_ARGUMENT, help="the format of the caller (default chat_completions)")
+    demo.add_argument("--to", dest="target", **_FORMAT_ARGUMENT, help="the format of the endpoint (default messages)")
     demo.add_argument("--all", action="store_true", help="a short run in each format instead")
     demo.add_argument("--base-url", help="a relay; the default is a fake relay in the process")
     demo.add_argument("--model", help="the default is the first model that the relay lists")
@@ -397,10 +404,12 @@ def _add_call(command: argparse.ArgumentParser) -> None:
     """Add the arguments of a call to a relay."""
     command.add_argument("file", nargs="?", help="a JSON file; the default is standard input")
     command.add_argument("--base-url", help="the relay; the default is FORMATBRIDGE_BASE_URL")
-    command.add_argument("--from", dest="source", **FORMAT, required=True, help="the format of the request and of the answer")
-    command.add_argument("--via", **FORMAT, help="the endpoint's format; the default is the format of the request")
+    command.add_argument(
+        "--from", dest="source", **_FORMAT_ARGUMENT, required=True, help="the format of the request and of the answer"
+    )
+    command.add_argument("--via", **_FORMAT_ARGUMENT, help="the endpoint's format; the default is the format of the request")
     command.add_argument("--model", help="replaces the model of the body")
-    command.add_argument("--facts", **FACTS)
+    command.add_argument("--facts", **_FACTS_ARGUMENT)
     _add_options(command)
     command.set_defaults(raise_on="impossible")
     command.add_argument("--report", choices=("table", "json", "none"), default="table", help="on standard error")
