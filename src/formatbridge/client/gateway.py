@@ -1,7 +1,4 @@
-"""A gateway: an ASGI application that serves all formats over any endpoint of a relay.
-
-Its call to the relay has time limits and decompression, and its errors do not contain the address of the relay.
-"""
+"""A gateway: an ASGI application that serves all formats over any endpoint of a relay, and its call to the relay."""
 
 from __future__ import annotations
 
@@ -23,7 +20,14 @@ from formatbridge.client.gateway_memory import ResponseStore, Turn, checked_stor
 from formatbridge.client.http_exchange import AsyncHTTPExchange
 from formatbridge.client.profile import PROFILES, RELAY, RelayProfile, profile_of
 from formatbridge.client.response_stream import ResponseStream
-from formatbridge.client.sdk_requests import RejectedRequestError, SDKRequest, SDKRequestHandler, SDKResponse, failure, rejection
+from formatbridge.client.sdk_requests import (
+    RejectedRequestError,
+    SDKRequest,
+    SDKRequestHandler,
+    SDKResponse,
+    failure_response,
+    rejection,
+)
 from formatbridge.client.secrets import checked_headers
 from formatbridge.client.settings import (
     Clock,
@@ -52,103 +56,6 @@ from formatbridge.telemetry.spans import Tracer
 _LOG = logging.getLogger("formatbridge")
 _DRAIN_SECONDS = 0.1
 """Seconds to read the bytes after the end of a stream, so that its connection can be used again."""
-
-
-class _GatewayExchange:
-    """The call of one request to the relay, with time limits and decompression."""
-
-    def __init__(self, pool: ConnectionPool, settings: Mapping[bool, CallSettings], handler: SDKRequestHandler) -> None:
-        self._http = AsyncHTTPExchange(pool, handler.clock)
-        self._settings = settings
-        self._clock = handler.clock
-        self._max_bytes = handler.limits.max_response_bytes
-        self._deadline: CallDeadline | None = None
-        self._decompressor: Decompressor | None = None
-        self._call: Call | None = None
-        self._head: Head | None = None
-
-    @property
-    def mask(self) -> Mask:
-        """Hides the key and the secret headers of the call; before the call it hides nothing."""
-        return self._call.mask if self._call is not None else Mask(())
-
-    async def send(self, step: Send) -> Head:
-        """Send a call and return the head of its answer. An error does not show the address of the relay."""
-        call = step.call
-        if self._deadline is None:
-            self._deadline = CallDeadline(self._settings[call.stream], is_stream=call.stream)
-        self._call, self._decompressor = call, None
-        try:
-            self._head = head = await self._http.send(self._deadline.send(call))
-        except APIConnectionError as error:
-            failure = _public(error, "the relay cannot be reached", call)
-        else:
-            return head
-        raise failure
-
-    async def read(self, _step: Read) -> bytes | None:
-        """Return the next decompressed chunk; None at the end of the body or, of an error's body, where it is unreadable."""
-        assert self._deadline is not None
-        assert self._call is not None
-        assert self._head is not None
-        failure: APIError
-        try:
-            if self._decompressor is None:
-                self._decompressor = Decompressor(self._head.headers.get("content-encoding", ""), self._max_bytes)
-            chunk = await self._http.read(self._deadline.read())
-            if chunk is not None:
-                return self._decompressor.feed(chunk)
-            if self._decompressor.is_truncated and self._head.status < 300:
-                raise truncated_body()
-            return None
-        except UnreadableBodyError as error:
-            if self._head.status >= 300:
-                return None
-            failure = unexpected_body(error.reason, status=self._head.status, body=b"", id=None, mask=self._call.mask)
-        except APIConnectionError as error:
-            failure = _public(error, "the connection to the relay broke before the end of the answer", self._call)
-        raise failure
-
-    async def next_stream_chunk(self) -> tuple[bytes | None, APIError | None]:
-        """Return the next chunk of a stream, or the error that ended it early."""
-        try:
-            return await self.read(Read()), None
-        except APIError as error:
-            return None, error
-
-    def pause_idle(self) -> None:
-        """Pause the idle time while the client reads."""
-        if self._deadline is not None:
-            self._deadline.pause_idle()
-
-    def resume_idle(self) -> None:
-        """Resume the idle time."""
-        if self._deadline is not None:
-            self._deadline.resume_idle()
-
-    def restart_idle(self) -> None:
-        """Start the idle time again after an event."""
-        if self._deadline is not None:
-            self._deadline.restart_idle()
-
-    async def drain(self) -> None:
-        """Read the bytes after the last event, so that the connection can be used again."""
-        await drive_async(read_remaining(self._clock, _DRAIN_SECONDS), self._http, self._clock)
-
-    async def close(self) -> None:
-        """Close the answer."""
-        await self._http.close()
-
-
-def _public(error: APIConnectionError, text: str, call: Call) -> APIConnectionError:
-    """Log an error of the connection, and return it with a text for callers: its text may have the address of the relay.
-
-    A time limit is one of the gateway, so its error has no such text and is returned unchanged.
-    """
-    _LOG.warning("gateway: %s", call.mask.text(str(error)))
-    if isinstance(error, APITimeoutError):
-        return error
-    return APIConnectionError(text, phase=error.phase, can_retry=error.can_retry)
 
 
 class Gateway:
@@ -291,7 +198,7 @@ class Gateway:
         except FormatBridgeError as error:
             if sender.has_started:
                 raise
-            await sender.send_whole(failure(error, request.format, self._endpoint_for(request.format)))
+            await sender.send_whole(failure_response(error, request.format, self._endpoint_for(request.format)))
         except asgi.ClientDisconnectedError:
             raise
         except Exception:
@@ -391,6 +298,103 @@ class Gateway:
         handler = self._handler
         names = handler.profile.request_id_headers
         return CallSettings(timeout, Retry(max=0), handler.limits, handler.clock, names, _no_report)
+
+
+class _GatewayExchange:
+    """The call of one request to the relay, with time limits and decompression."""
+
+    def __init__(self, pool: ConnectionPool, settings: Mapping[bool, CallSettings], handler: SDKRequestHandler) -> None:
+        self._http = AsyncHTTPExchange(pool, handler.clock)
+        self._settings = settings
+        self._clock = handler.clock
+        self._max_bytes = handler.limits.max_response_bytes
+        self._deadline: CallDeadline | None = None
+        self._decompressor: Decompressor | None = None
+        self._call: Call | None = None
+        self._head: Head | None = None
+
+    @property
+    def mask(self) -> Mask:
+        """Hides the key and the secret headers of the call; before the call it hides nothing."""
+        return self._call.mask if self._call is not None else Mask(())
+
+    async def send(self, step: Send) -> Head:
+        """Send a call and return the head of its answer. An error does not show the address of the relay."""
+        call = step.call
+        if self._deadline is None:
+            self._deadline = CallDeadline(self._settings[call.stream], is_stream=call.stream)
+        self._call, self._decompressor = call, None
+        try:
+            self._head = head = await self._http.send(self._deadline.send(call))
+        except APIConnectionError as error:
+            failure = _without_address(error, "the relay cannot be reached", call)
+        else:
+            return head
+        raise failure
+
+    async def read(self, _step: Read) -> bytes | None:
+        """Return the next decompressed chunk; None at the end of the body or, of an error's body, where it is unreadable."""
+        assert self._deadline is not None
+        assert self._call is not None
+        assert self._head is not None
+        failure: APIError
+        try:
+            if self._decompressor is None:
+                self._decompressor = Decompressor(self._head.headers.get("content-encoding", ""), self._max_bytes)
+            chunk = await self._http.read(self._deadline.read())
+            if chunk is not None:
+                return self._decompressor.feed(chunk)
+            if self._decompressor.is_truncated and self._head.status < 300:
+                raise truncated_body()
+            return None
+        except UnreadableBodyError as error:
+            if self._head.status >= 300:
+                return None
+            failure = unexpected_body(error.reason, status=self._head.status, body=b"", id=None, mask=self._call.mask)
+        except APIConnectionError as error:
+            failure = _without_address(error, "the connection to the relay broke before the end of the answer", self._call)
+        raise failure
+
+    async def next_stream_chunk(self) -> tuple[bytes | None, APIError | None]:
+        """Return the next chunk of a stream, or the error that ended it early."""
+        try:
+            return await self.read(Read()), None
+        except APIError as error:
+            return None, error
+
+    def pause_idle(self) -> None:
+        """Pause the idle time while the client reads."""
+        if self._deadline is not None:
+            self._deadline.pause_idle()
+
+    def resume_idle(self) -> None:
+        """Resume the idle time."""
+        if self._deadline is not None:
+            self._deadline.resume_idle()
+
+    def restart_idle(self) -> None:
+        """Start the idle time again after an event."""
+        if self._deadline is not None:
+            self._deadline.restart_idle()
+
+    async def drain(self) -> None:
+        """Read the bytes after the last event, so that the connection can be used again."""
+        await drive_async(read_remaining(self._clock, _DRAIN_SECONDS), self._http, self._clock)
+
+    async def close(self) -> None:
+        """Close the answer."""
+        await self._http.close()
+
+
+def _without_address(error: APIConnectionError, text: str, call: Call) -> APIConnectionError:
+    """Log an error of the connection, and return it with a text for callers: its text may have the address of the relay.
+
+    A time limit is one of the gateway, so its error has no such text and is returned unchanged.
+    """
+    _LOG.warning("gateway: %s", call.mask.text(str(error)))
+    if isinstance(error, APITimeoutError):
+        return error
+    return APIConnectionError(text, phase=error.phase, can_retry=error.can_retry)
 
 
 async def _save(turn: Turn, answer: Converted) -> None:

@@ -183,7 +183,7 @@ def rejection(error: RejectedRequestError, target: FormatSpec) -> SDKResponse:
     return SDKResponse(error.status, {"content-type": _JSON, "x-should-retry": "false", **error.headers}, converted.json())
 
 
-def failure(error: FormatBridgeError, source: FormatSpec, via: FormatSpec) -> SDKResponse:
+def failure_response(error: FormatBridgeError, source: FormatSpec, via: FormatSpec) -> SDKResponse:
     """Return the error answer for an error of this library. The SDK repeats the request only after a failure of the connection."""
     status = 504 if isinstance(error, APITimeoutError) else 502 if isinstance(error, APIConnectionError) else 400
     converted = Bridge(source, via=via).reject(error, status)
@@ -228,7 +228,7 @@ class SDKRequestHandler:
         except RejectedRequestError as error:
             response = rejection(error, request.format)
         except FormatBridgeError as error:
-            response = failure(error, request.format, self.via)
+            response = failure_response(error, request.format, self.via)
         if response.converter is None:
             yield Close()
         return response
