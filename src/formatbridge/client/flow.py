@@ -1,8 +1,8 @@
 """The flow of a call as a generator: it yields steps, is sent their results, and returns the outcome; and its two drivers.
 
 A flow does no I/O and never waits, so that one flow serves both clients. A driver, sync or async, runs each step (send, read, sleep,
-close) and sends its result to the flow. Failures of a step are thrown into the flow as errors of this library. The drivers differ only in
-``await``.
+close) and sends its result to the flow. Failures of a step are thrown into the flow as errors of this library. There are two
+drivers because a sync function cannot have ``await``; nothing else differs.
 """
 
 from __future__ import annotations
@@ -315,15 +315,15 @@ _MAX_REMAINING_BYTES = 64 * 1024
 
 def read_remaining(clock: Clock, seconds: float) -> Flow[None]:
     """Read the bytes after the last event, up to a limit of size and time, so that the connection can be used again."""
-    count, ends = 0, clock.now() + seconds
-    while count < _MAX_REMAINING_BYTES and (remaining := ends - clock.now()) > 0:
+    size, ends = 0, clock.now() + seconds
+    while size < _MAX_REMAINING_BYTES and (remaining := ends - clock.now()) > 0:
         try:
             chunk = yield Read(remaining, "idle")
         except (APIError, StreamError):
             return
         if chunk is None:
             return
-        count += len(chunk)
+        size += len(chunk)
 
 
 _NEVER_RETRIED = QUOTA_CODES | {"model_not_found", "access_denied"}
@@ -441,7 +441,7 @@ def _run_step(step: Step, http: SyncExchange, clock: Clock) -> object:
 
 
 async def drive_async(flow: Flow[T], http: AsyncExchange, clock: Clock) -> T:
-    """Run the steps of a flow until it returns; close the HTTP exchange if it raises."""
+    """The same for async clients."""
     result: object = None
     failure: APIError | None = None
     try:
@@ -458,7 +458,7 @@ async def drive_async(flow: Flow[T], http: AsyncExchange, clock: Clock) -> T:
     except FormatBridgeError as error:
         failed = error
     except BaseException:
-        flow.close()
+        flow.close()  # the exception of a step does not reach the flow otherwise
         await http.close()
         raise
     await http.close()
