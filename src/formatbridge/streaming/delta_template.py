@@ -1,6 +1,8 @@
-"""The bytes around the text of a stream event, which recognize other events that differ only in their text.
+"""Delta templates: they recognize events of a stream that differ from those before them only in their text.
 
-The same bytes around another string are the same JSON with another value.
+``EventPattern`` has the bytes around the text of one event. The same bytes around another string are the same JSON with another value.
+``EventLog`` keeps the events of a stream, without those that match a pattern. ``DeltaTemplate`` learns a pattern from two events and
+matches the next ones with it.
 """
 
 from __future__ import annotations
@@ -54,8 +56,8 @@ class EventPattern:
     def of(cls, data: bytes, text: str) -> EventPattern | None:
         """Return the pattern of an event whose text is known; None unless the JSON string of the text occurs exactly once.
 
-        The string has characters outside ASCII unchanged or all escaped. If this text has another escape, a
-        later event without one becomes the pattern.
+        The string has characters outside ASCII unchanged or all escaped. If this text has another escape, a later event without one becomes
+        the pattern.
         """
         if not text or len(data) > _LONG:
             return None
