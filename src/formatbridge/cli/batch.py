@@ -189,7 +189,7 @@ class _Batch:
         self._state = target.state or State(0, 0, self._failures.size, self._conversion)
         self.skipped += self._state.bodies
         if target.path is None:
-            return PipeOutput(is_held=self._failures.path is None)
+            return PipeOutput(is_buffered=self._failures.path is None)
         if self._arguments.resume and (target.path.is_file() or not target.path.exists()):
             return PartialFile(target.path, target.state)
         return AtomicFile(target.path)

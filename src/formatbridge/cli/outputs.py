@@ -85,7 +85,7 @@ class AtomicFile:
     def open(self) -> None:
         """Create the temporary file."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with _named(self._shown):
+        with _name_in_errors(self._shown):
             if self.path.exists() and not self.path.is_file():
                 self._file = self.path.open("wb")
                 return
@@ -96,12 +96,12 @@ class AtomicFile:
 
     def write(self, text: bytes) -> None:
         """Write bytes to the temporary file."""
-        with _named(self.path):
+        with _name_in_errors(self.path):
             self._file.write(text)
 
     def commit(self) -> None:
         """Rename the temporary file to its final name."""
-        with _named(self.path):
+        with _name_in_errors(self.path):
             self._file.close()
             if self._temporary is not None:
                 self._temporary.chmod(_mode(self.path))
@@ -141,20 +141,20 @@ class PartialFile:
     def open(self) -> None:
         """Open the partial file, and remove the bytes after its state."""
         self._target.parent.mkdir(parents=True, exist_ok=True)
-        with _named(self._shown):
+        with _name_in_errors(self._shown):
             self._file = self._partial.open("r+b" if self.size else "wb")
             self._file.truncate(self.size)
             self._file.seek(self.size)
 
     def write(self, text: bytes) -> None:
         """Write bytes to the partial file."""
-        with _named(self._target):
+        with _name_in_errors(self._target):
             self._file.write(text)
         self.size += len(text)
 
     def save(self, state: State) -> None:
         """Write the state, after the bytes that it counts."""
-        with _named(self._target):
+        with _name_in_errors(self._target):
             self._file.flush()
             temporary = self._state.with_suffix(".tmp")
             temporary.write_text(json.dumps(state._asdict()), encoding="utf-8")
@@ -162,7 +162,7 @@ class PartialFile:
 
     def commit(self) -> None:
         """Rename the partial file to its final name."""
-        with _named(self._target):
+        with _name_in_errors(self._target):
             self._file.close()
             self._partial.replace(self._target)
         self._state.unlink(missing_ok=True)
@@ -180,32 +180,32 @@ class PartialFile:
 
 
 class PipeOutput:
-    """Standard output. ``is_held``: what was written stays in a temporary file until ``commit``."""
+    """Standard output. ``is_buffered``: what was written stays in a temporary file until ``commit``."""
 
-    def __init__(self, *, is_held: bool) -> None:
-        self._held = tempfile.SpooledTemporaryFile(_SPOOL_BYTES) if is_held else None  # noqa: SIM115
+    def __init__(self, *, is_buffered: bool) -> None:
+        self._buffer = tempfile.SpooledTemporaryFile(_SPOOL_BYTES) if is_buffered else None  # noqa: SIM115
 
     def open(self) -> None:
         """Do nothing, because standard output is open."""
 
     def write(self, text: bytes) -> None:
         """Write bytes to the temporary file if there is one, else to standard output."""
-        if self._held is not None:
-            self._held.write(text)
+        if self._buffer is not None:
+            self._buffer.write(text)
         else:
             sys.stdout.buffer.write(text)
 
     def commit(self) -> None:
         """Copy the temporary file to standard output."""
-        if self._held is not None:
-            self._held.seek(0)
-            shutil.copyfileobj(self._held, sys.stdout.buffer)
+        if self._buffer is not None:
+            self._buffer.seek(0)
+            shutil.copyfileobj(self._buffer, sys.stdout.buffer)
         sys.stdout.buffer.flush()
 
     def discard(self) -> None:
         """Drop the temporary file."""
-        if self._held is not None:
-            self._held.close()
+        if self._buffer is not None:
+            self._buffer.close()
 
     remove = discard
 
@@ -218,7 +218,7 @@ class FailureFile:
         self.size = len(kept)
         self._file: IO[bytes] | None = None
         if path is not None:
-            with _named(path):
+            with _name_in_errors(path):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 self._file = path.open("wb", buffering=0)
                 self._file.write(kept)
@@ -227,7 +227,7 @@ class FailureFile:
         """Write one failure."""
         if self._file is not None and self.path is not None:
             line = json.dumps(record, ensure_ascii=False).encode("utf-8", "surrogateescape") + b"\n"
-            with _named(self.path):
+            with _name_in_errors(self.path):
                 self._file.write(line)
             self.size += len(line)
 
@@ -259,7 +259,7 @@ def _partial_names(path: Path) -> tuple[Path, Path]:
 
 
 @contextmanager
-def _named(path: Path) -> Iterator[None]:
+def _name_in_errors(path: Path) -> Iterator[None]:
     """Add the name of the file to an error of the system."""
     try:
         yield
