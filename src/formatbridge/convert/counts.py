@@ -11,7 +11,7 @@ from formatbridge.base_errors import MissingModelError
 from formatbridge.convert.bodies import Converted, ConvertedRequest, ModelT_co, refuse_losses
 from formatbridge.convert.input import Body, note_malformed, read_answer, read_count_request
 from formatbridge.convert.patch import BodyChanges
-from formatbridge.convert.requests import checked_options, encode_request_for, prepared_request
+from formatbridge.convert.requests import checked_options, encode_request_for, prepared_request, without_fields
 from formatbridge.convert.same_format import same_request_for_server
 from formatbridge.errors import ConfigurationError
 from formatbridge.formats.format import CallerTool, CountSpec, FormatSpec
@@ -180,7 +180,7 @@ def _as_count(body: JsonObject, count: CountSpec, model: str, losses: Ledger) ->
     """Wrap a request as a count request. Remove the additions that it does not contain."""
     # The request of Gemini may move into ``generateContentRequest``, and its additions with it.
     encode = count.encode_request
-    result = encode(body, model) if encode is not None else _without_fields(body, count.uncounted)
+    result = encode(body, model) if encode is not None else without_fields(body, count.uncounted)
     if count.request_field in result:
         losses.translate_additions(lambda pointer: f"/{count.request_field}{pointer}")
     losses.withdraw(result)
@@ -282,11 +282,7 @@ def _counted_fields(raw: JsonObject, count: CountSpec, losses: Ledger) -> JsonOb
     for name in raw:
         if name in count.uncounted and not is_empty(raw[name]):
             losses.dropped_at(f"/{escape(name)}", _NOT_COUNTED)
-    return _without_fields(raw, count.uncounted)
-
-
-def _without_fields(body: JsonObject, fields: frozenset[str]) -> JsonObject:
-    return {name: value for name, value in body.items() if name not in fields}
+    return without_fields(raw, count.uncounted)
 
 
 class CountResponseArguments(TypedDict, total=False):

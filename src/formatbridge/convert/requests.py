@@ -105,3 +105,8 @@ def same_request(raw: JsonObject, format: FormatSpec, model: str, stream: bool) 
     if raw.get("stream") and not stream:  # OpenAI's error names both fields (BerriAI/litellm#5803)
         body.pop("stream_options", None)
     return body
+
+
+def without_fields(body: JsonObject, fields: frozenset[str]) -> JsonObject:
+    """Return a body without some of its fields."""
+    return {key: value for key, value in body.items() if key not in fields}

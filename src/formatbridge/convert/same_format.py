@@ -10,7 +10,7 @@ from formatbridge import ir
 from formatbridge.convert.input import check
 from formatbridge.convert.origins import Origins
 from formatbridge.convert.patch import BodyChanges, Patch
-from formatbridge.convert.requests import encode_request_for
+from formatbridge.convert.requests import encode_request_for, without_fields
 from formatbridge.dialect import DialectRules
 from formatbridge.errors import InvalidPayloadError
 from formatbridge.formats.format import CallerTool, FormatSpec
@@ -28,6 +28,9 @@ from formatbridge.report.field_paths import ABSENT
 from formatbridge.report.ledger import Ledger, null_ledger, resolve
 from formatbridge.report.losses import Loss
 from formatbridge.report.reasons import MODEL_REASONS, REASONING_REASONS, TARGET_REASONS
+
+_MOST_ROUNDS = 3
+"""The largest number of rounds. A body may set one thing in several fields, and each round adapts one of them."""
 
 
 def same_request_for_server(
@@ -161,7 +164,9 @@ class _Adaptation:
         )
         """The caller's tools that were changed."""
         patterns = self._rules.rejects_nested if self._rules is not None else ()
-        self._rejected = [pointer for pattern in sorted(patterns) for pointer in _matches(raw, pattern.split("/"), "", format)]
+        self._rejected = [
+            pointer for pattern in sorted(patterns) for pointer in _matching_pointers(raw, pattern.split("/"), "", format)
+        ]
         """The pointers of fields below others that the server rejects."""
         self._rejected_in_messages = set(_rejected_in_messages(raw.get(self._field), self._field, self._rules))
         """The pointers of fields of messages that the server rejects."""
@@ -234,7 +239,7 @@ class _Adaptation:
     def _comparable(self, encoded: JsonObject) -> JsonObject:
         tools = encoded.get(self._tools)
         order = {self._tools: sorted(tools, key=dumps)} if isinstance(tools, list) else {}
-        return _without_fields(encoded, self._reasoning_fields) | order
+        return without_fields(encoded, self._reasoning_fields) | order
 
     def _encoded_without_reasoning(self, request: ir.Request) -> JsonObject:
         messages = [
@@ -255,7 +260,9 @@ class _Adaptation:
             rule = self._format.field_paths.rules.get(f"FunctionTool.{pointer.rpartition('/')[2]}")
             losses.dropped_at(pointer, "rejected_by_server", severity=rule.severity if rule else None)
         ignored = self._rules.ignores_nested if self._rules is not None else ()
-        neutral = [pointer for pattern in ignored for pointer in _matches(self._raw, pattern.split("/"), "", self._format)]
+        neutral = [
+            pointer for pattern in ignored for pointer in _matching_pointers(self._raw, pattern.split("/"), "", self._format)
+        ]
         return pointers + [pointer for pointer in neutral if resolve(self._raw, pointer)[1] is False]
 
     def _empty_messages(self, losses: Ledger) -> list[str]:
@@ -306,7 +313,7 @@ class _Adaptation:
         """Return the body of the caller with the differences of the encoded bodies, but for the settings of reasoning."""
         raw, field, patch, rules = self._raw, self._field, self._patch, self._rules
         settings, requests = self._reasoning_fields, self._format.server_requests
-        body: JsonObject = patch.apply(raw, _without_fields(self._common, settings), _without_fields(adapted, settings), "")
+        body: JsonObject = patch.apply(raw, without_fields(self._common, settings), without_fields(adapted, settings), "")
         patch.remove_moved()
         current = body
         choice = self._format.item_identity.tool_choice
@@ -364,7 +371,7 @@ class _Adaptation:
             is_invalid = is_invalid or any(self._common.get(name) != self._for_server.get(name) for name in fields)
         body = requests.with_reasoning_settings(before, self._for_server, self._rules, is_invalid)
         if facts is not None and facts.reasoning == "none" and fields:
-            body = _without_fields(body, fields - {"chat_template_kwargs"})
+            body = without_fields(body, fields - {"chat_template_kwargs"})
         self._patch.note_changes(before, body, fields)
         return body
 
@@ -387,7 +394,7 @@ class _Adaptation:
         }
         # A message may add tools, too.
         is_needless = needless and not any(message.tools for message in self.request.messages)
-        return _without_fields(body, frozenset(needless)) if is_needless else body
+        return without_fields(body, frozenset(needless)) if is_needless else body
 
     def _with_one_limit(self, body: JsonObject, losses: Ledger) -> JsonObject:
         """Return a body whose only limit of output tokens is the one that was lowered for the model."""
@@ -397,10 +404,10 @@ class _Adaptation:
         if len(of_caller) == len(written) == 1 and of_caller != written and of_caller.isdisjoint(names):
             key, other = *of_caller, *written
             self._patch.note(f"/{key}")
-            return _without_fields(body, written) | {key: self._for_server[other]}
+            return without_fields(body, written) | {key: self._for_server[other]}
         others = group & body.keys() - written
         losses.include(Loss.of(f"/{key}", "dropped", "info", "repeated", before=body[key]) for key in sorted(others))
-        return _without_fields(body, others)
+        return without_fields(body, others)
 
     def _excluded_settings(self) -> list[Loss]:
         """Return the losses of settings of reasoning which a forced tool call or a final answer excludes on the server."""
@@ -491,10 +498,6 @@ def _without_history(format: FormatSpec) -> FormatSpec:
     return replace(format, dialect=replace(rules, reasoning_history=None))
 
 
-def _without_fields(body: JsonObject, fields: frozenset[str]) -> JsonObject:
-    return {key: value for key, value in body.items() if key not in fields}
-
-
 def _with_moved_values(
     body: JsonObject,
     raw: JsonObject,
@@ -572,7 +575,7 @@ def _changed(body: JsonObject, changes: BodyChanges, format: FormatSpec) -> Json
     return {key: value for key, value in body.items() if key not in needless} if needless else body
 
 
-def _matches(value: Any, steps: list[str], pointer: str, format: FormatSpec) -> Iterator[str]:
+def _matching_pointers(value: Any, steps: list[str], pointer: str, format: FormatSpec) -> Iterator[str]:
     """Yield the pointers of values that are not null, below a value. ``*`` is any item."""
     if not steps:
         if value is not None:
@@ -581,10 +584,10 @@ def _matches(value: Any, steps: list[str], pointer: str, format: FormatSpec) -> 
     step, *rest = steps
     if step == "*" and isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _matches(item, rest, f"{pointer}/{index}", format)
+            yield from _matching_pointers(item, rest, f"{pointer}/{index}", format)
     elif isinstance(value, dict):
         for key in format.keys_of(step):
-            yield from _matches(value.get(key), rest, f"{pointer}/{key}", format)
+            yield from _matching_pointers(value.get(key), rest, f"{pointer}/{key}", format)
 
 
 def _rejected_in_messages(messages: Any, field: str, rules: DialectRules | None) -> Iterator[str]:
@@ -592,7 +595,3 @@ def _rejected_in_messages(messages: Any, field: str, rules: DialectRules | None)
     rejected = rules.rejects_in_messages if rules is not None else ()
     for index, message in enumerate(messages if rejected and isinstance(messages, list) else ()):
         yield from (f"/{field}/{index}/{key}" for key in message if f"{message.get('role')}.{key}" in rejected)
-
-
-_MOST_ROUNDS = 3
-"""The largest number of rounds. A body may set one thing in several fields, and each round adapts one of them."""

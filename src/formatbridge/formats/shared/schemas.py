@@ -26,6 +26,8 @@ from formatbridge.report.ledger import Ledger
 from formatbridge.report.reasons import CLOSED
 
 UNIONS = ("anyOf", "oneOf", "allOf")
+_SCHEMAS_BY_NAME = ("properties", "$defs", "definitions")
+"""Keywords whose value has schemas by name."""
 
 _ROOT = "root_unions"
 """The key in ``$defs`` of the unions of the root, for references into them."""
@@ -144,7 +146,7 @@ def _describe_keywords(
     ]
     if lines:
         result["description"] = description_with(node.get("description"), lines)
-    for name in _MAPS & result.keys():
+    for name in _SCHEMAS_BY_NAME & result.keys():
         if isinstance(result[name], dict):
             result[name] = {
                 key: _describe_keywords(each, f"{field}/{name}/{escape(key)}", keywords, holder, losses)
@@ -159,10 +161,6 @@ def _describe_keywords(
     if "items" in result:
         result["items"] = _describe_keywords(result["items"], f"{field}/items", keywords, holder, losses)
     return result
-
-
-_MAPS = frozenset({"properties", "$defs", "definitions"})
-"""Keywords whose value has schemas by name."""
 
 
 def note_enforced(format: ir.OutputFormat, losses: Ledger) -> None:
@@ -187,7 +185,7 @@ def _close_objects(node: Any, closed_objects: list[JsonObject]) -> Any:
     if not isinstance(node, dict):
         return node
     result: JsonObject = dict(node)
-    for name in ("properties", "$defs", "definitions"):
+    for name in _SCHEMAS_BY_NAME:
         if isinstance(node.get(name), dict):
             result[name] = {key: _close_objects(each, closed_objects) for key, each in node[name].items()}
     if isinstance(node.get("anyOf"), list):
