@@ -364,14 +364,14 @@ def _merge_detail(part: ir.Reasoning, detail: ir.Reasoning) -> None:
         part.extra = extend_extra(part.extra, {f"{detail.src}/{pointer}": value for pointer, value in detail.extra.items()})
 
 
-def _unread_strings(detail: JsonObject) -> JsonObject:
+def _values_of_other_types(detail: JsonObject) -> JsonObject:
     """Return the values of fields for strings that are no strings."""
     return {key: value for key, value in detail.items() if key in _DETAIL_STRINGS and not isinstance(value, str | None)}
 
 
 def _decode_detail(detail: JsonObject, src: str) -> ir.Reasoning:
     """Decode one detail. The wire types do not check details of unknown types, so values that are no strings are unread."""
-    unread = _unread_strings(detail)
+    unread = _values_of_other_types(detail)
     raw = {key: value for key, value in detail.items() if key not in unread} if unread else detail
     format, text, summary = raw.get("format") or "", raw.get("text") or "", raw.get("summary") or ""
     issuer: ir.Format = next((issuer for prefix, issuer in _ISSUERS if format.startswith(prefix)), "chat_completions")

@@ -79,17 +79,17 @@ def adapt_tool_search(tools: list[ir.Tool], added: list[ir.Tool], losses: Ledger
     pydantic/pydantic-ai#6080, Wei-Shaw/sub2api#5942), and a search without deferred tools (justrach/codegraff#746).
     """
     if any(map(is_deferred, tools)) or any(map(is_deferred, added)):
-        return tools, None if any(map(_is_search, (*tools, *added))) else {"type": "tool_search"}
+        return tools, None if any(map(_is_tool_search, (*tools, *added))) else {"type": "tool_search"}
     kept = []
     for tool in tools:
-        if isinstance(tool, ir.HostedTool) and _is_search(tool):
+        if isinstance(tool, ir.HostedTool) and _is_tool_search(tool):
             losses.dropped(tool, code="without_deferred")
         else:
             kept.append(tool)
     return kept, None
 
 
-def _is_search(tool: ir.Tool) -> bool:
+def _is_tool_search(tool: ir.Tool) -> bool:
     if isinstance(tool, ir.HostedTool):
         return tool.family == "tool_search"
     return isinstance(tool, ir.FunctionTool) and tool.kind == TOOL_SEARCH

@@ -24,6 +24,7 @@ from typing import Any, Literal, cast, get_args
 from formatbridge import ir
 from formatbridge.formats.format import FormatSpec
 from formatbridge.formats.shared.held_fields import drop_field
+from formatbridge.formats.shared.parts import is_same_list
 from formatbridge.ir import events
 from formatbridge.jsontext.codec import checked
 from formatbridge.jsontext.pointers import unescape
@@ -267,7 +268,7 @@ def drop_empty(part: ir.Reasoning, losses: Ledger) -> None:
 
 def seal_key(signature: ir.Signature, key: bytes) -> bytes:
     """Return the key that seals the tag of one token, of any kind."""
-    return _seal_key(key, signature.issuer, _body_of(signature))
+    return _hash_tag(key, signature.issuer, _body_of(signature))
 
 
 def is_verified(signature: ir.Signature, key: bytes) -> bool:
@@ -276,7 +277,7 @@ def is_verified(signature: ir.Signature, key: bytes) -> bool:
         return True
     # The bytes are compared in constant time, so that the time does not reveal how many of them are right.
     _, issuer, kind, body = signature.tagged_text.split("|", 3)
-    expected = _seal(_seal_key(key, issuer, body), kind.partition(".")[0])
+    expected = _seal(_hash_tag(key, issuer, body), kind.partition(".")[0])
     return hmac.compare_digest(expected.encode(), _seal_in(signature.tagged_text).encode())
 
 
@@ -284,7 +285,7 @@ def _seal_in(tagged: str) -> str:
     return tagged.split("|", 3)[2].partition(".")[2]
 
 
-def _seal_key(key: bytes, issuer: str, body: str) -> bytes:
+def _hash_tag(key: bytes, issuer: str, body: str) -> bytes:
     return hmac.digest(key, f"{_TAG}{issuer}|{body}".encode(), "sha256")
 
 
@@ -319,9 +320,9 @@ def _checked_event(event: events.Event, key: bytes) -> events.Event | None:
             part = _checked(event.part, key, None)
             return event if part is event.part else replace(event, part=part)
         # The next two events have a token that was sent after its part, or next to it.
-        case events.SignatureUpdate(signature=signature) if not _seals(signature, key):
+        case events.SignatureUpdate(signature=signature) if not _verify_and_set_seal_key(signature, key):
             return None
-        case events.PartUpdate(signature=ir.Signature() as signature) if not _seals(signature, key):
+        case events.PartUpdate(signature=ir.Signature() as signature) if not _verify_and_set_seal_key(signature, key):
             bare = replace(event, signature=None)
             return bare if bare.citation or bare.transcript or bare.extra else None
     return event
@@ -335,10 +336,10 @@ def _checked(part: ir.Part, key: bytes, losses: Ledger | None) -> ir.Part:
     """Return a part without its token, if that is not sealed; for a tool result, also without such tokens of its content."""
     if isinstance(part, ir.ToolResult):
         content = [_checked(inner, key, losses) for inner in part.content]
-        if any(a is not b for a, b in zip(part.content, content, strict=True)):
+        if not is_same_list(part.content, content):
             part = replace(part, content=content)
     signature: ir.Signature | None = getattr(part, "signature", None)
-    if signature is None or _seals(signature, key):
+    if signature is None or _verify_and_set_seal_key(signature, key):
         return part
     if losses is not None:
         is_hidden = isinstance(part, ir.Reasoning) and not part.text and signature.kind in _HIDDEN
@@ -346,7 +347,7 @@ def _checked(part: ir.Part, key: bytes, losses: Ledger | None) -> ir.Part:
     return replace(part, signature=None)  # type: ignore[arg-type]  # only parts that may have one come here
 
 
-def _seals(signature: ir.Signature, key: bytes) -> bool:
+def _verify_and_set_seal_key(signature: ir.Signature, key: bytes) -> bool:
     """Return whether a token is verified, and set the key that seals its tag if it is."""
     if not is_verified(signature, key):
         return False

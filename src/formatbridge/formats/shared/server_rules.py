@@ -427,16 +427,16 @@ def _adapt_tools(request: ir.Request, spec: FormatSpec, rules: DialectRules, los
         return _without_tools(request, code_of_field("tools", rules), "impossible", losses)
     request = without_excluded_tools(request, lambda tool: _may_be_left_out(tool, request, families, rules), losses)
     if rules.search_excludes_functions:
-        request = _without_search(request, losses)
-    can_load_deferred = rules.has_tool_search is not False and not _loses_search(request, rules)
-    tools = _adapted(request.tools, rules, families, can_load_deferred, losses)
+        request = _without_web_searches(request, losses)
+    can_load_deferred = rules.has_tool_search is not False and not _loses_tool_search(request, rules)
+    tools = _adapt_list(request.tools, rules, families, can_load_deferred, losses)
     most = rules.most_tools
     if most is not None and len(tools) > most:
         for tool in tools[most:]:
             losses.dropped(tool, code=_LIMIT, severity="impossible")
         tools = tools[:most]
     messages = [
-        replace(message, tools=_adapted(message.tools, rules, families, can_load_deferred, losses)) if message.tools else message
+        replace(message, tools=_adapt_list(message.tools, rules, families, can_load_deferred, losses)) if message.tools else message
         for message in request.messages
     ]
     if is_same_list(tools, request.tools) and is_same_list(messages, request.messages):
@@ -450,36 +450,36 @@ def _may_be_left_out(tool: ir.Tool, request: ir.Request, families: frozenset[str
         return True
     if not isinstance(tool, ir.HostedTool | ir.McpServer):
         return False
-    return (_is_of(tool, families) and not _is_run(tool, rules)) or (rules.search_excludes_functions and _is_search(tool))
+    return (_belongs_to(tool, families) and not _is_run(tool, rules)) or (rules.search_excludes_functions and _is_web_search(tool))
 
 
-def _without_search(request: ir.Request, losses: Ledger) -> ir.Request:
+def _without_web_searches(request: ir.Request, losses: Ledger) -> ir.Request:
     """Leave out the web searches of a request with tools that the caller runs: an agent with these can still work."""
     tools = all_tools(request)
-    searches = [tool for tool in tools if _is_search(tool)]
+    searches = [tool for tool in tools if _is_web_search(tool)]
     if not searches or all(isinstance(tool, ir.HostedTool | ir.McpServer) for tool in tools):
         return request
     for tool in searches:
         losses.dropped(tool, code=_COMBINATION)
     messages = [
-        replace(message, tools=[tool for tool in message.tools if not _is_search(tool)]) if message.tools else message
+        replace(message, tools=[tool for tool in message.tools if not _is_web_search(tool)]) if message.tools else message
         for message in request.messages
     ]
-    return replace(request, tools=[tool for tool in request.tools if not _is_search(tool)], messages=messages)
+    return replace(request, tools=[tool for tool in request.tools if not _is_web_search(tool)], messages=messages)
 
 
-def _is_search(tool: ir.Tool) -> bool:
+def _is_web_search(tool: ir.Tool) -> bool:
     return isinstance(tool, ir.HostedTool) and tool.family == "web_search"
 
 
-def _loses_search(request: ir.Request, rules: DialectRules) -> bool:
+def _loses_tool_search(request: ir.Request, rules: DialectRules) -> bool:
     """Return whether the server runs none of the searches by which the model would get deferred tools."""
     tools = all_tools(request)
     searches = [tool for tool in tools if isinstance(tool, ir.HostedTool) and tool.family == "tool_search"]
     return bool(searches) and not any(_is_run(tool, rules) for tool in searches)
 
 
-def _adapted(
+def _adapt_list(
     tools: list[ir.Tool], rules: DialectRules, families: frozenset[str] | None, can_load_deferred: bool, losses: Ledger
 ) -> list[ir.Tool]:
     """Return the tools that the server has, without fields that it does not have.
@@ -489,7 +489,7 @@ def _adapted(
     """
     # An agent with other tools can still work, so its requests must pass by default.
     severity: Severity = "impossible" if all(isinstance(tool, ir.HostedTool | ir.McpServer) for tool in tools) else "lossy"
-    tools = [tool for tool in tools if not _is_of(tool, families) or _runs(tool, rules, severity, losses)]
+    tools = [tool for tool in tools if not _belongs_to(tool, families) or _keep_or_drop(tool, rules, severity, losses)]
     if not rules.accepts_strict:
         tools = [_without_flag(tool, "strict", "lossy", losses) for tool in tools]
     if rules.rejects_in_strict_schemas:
@@ -508,16 +508,16 @@ def _without_tools(request: ir.Request, code: str, severity: Severity, losses: L
     return replace(without_tools(request, code, severity, losses), tool_choice=None)
 
 
-def _runs(tool: ir.Tool, rules: DialectRules, severity: Severity, losses: Ledger) -> bool:
+def _keep_or_drop(tool: ir.Tool, rules: DialectRules, severity: Severity, losses: Ledger) -> bool:
     """Return whether the server has a tool; note one that it does not run."""
     runs = not isinstance(tool, ir.HostedTool | ir.McpServer) or _is_run(tool, rules)
     if not runs:
-        has_other = _is_search(tool) and rules.search_tool is not None
+        has_other = _is_web_search(tool) and rules.search_tool is not None
         losses.dropped(tool, code=_OTHER_TOOL if has_other else _UNSUPPORTED, severity=severity)
     return runs
 
 
-def _is_of(tool: ir.Tool, families: frozenset[str] | None) -> bool:
+def _belongs_to(tool: ir.Tool, families: frozenset[str] | None) -> bool:
     """Return whether a server tool belongs to one of the families; None allows all."""
     if families is None:
         return True

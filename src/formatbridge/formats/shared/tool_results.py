@@ -120,7 +120,7 @@ def with_results_in_place(messages: list[ir.Message], losses: Ledger, *, joins_t
     # Anthropic requires the results first in the next user turn (documentation of tool use).
     if not _has_misplaced(messages, joins_turns):
         return messages
-    groups, orphans = _grouped(messages, joins_turns)
+    groups, orphans = _group_results(messages, joins_turns)
     for part in orphans:
         note_orphan(part, losses)
     return [message for group in groups for message in group]
@@ -146,7 +146,7 @@ def _has_misplaced(messages: list[ir.Message], joins_turns: bool) -> bool:
             if waiting_ids and (is_answered or not joins_turns):
                 return True
             is_answered = is_over = False
-            if _has_repeated_call(message.parts, waiting_ids):
+            if _add_calls_until_repeated(message.parts, waiting_ids):
                 return True
             continue
         count, has_other_parts = len(waiting_ids), not message.parts
@@ -166,8 +166,8 @@ def _has_misplaced(messages: list[ir.Message], joins_turns: bool) -> bool:
     return bool(waiting_ids)
 
 
-def _has_repeated_call(parts: list[ir.Part], waiting_ids: set[str]) -> bool:
-    """Add the ids of the calls of a turn to the known ids. Return whether one was known already."""
+def _add_calls_until_repeated(parts: list[ir.Part], waiting_ids: set[str]) -> bool:
+    """Add the ids of the calls of a turn to the known ids, up to one that is known already. Return whether there is one."""
     for part in parts:
         if type(part) is ir.ToolCall:
             if part.id in waiting_ids:
@@ -176,7 +176,7 @@ def _has_repeated_call(parts: list[ir.Part], waiting_ids: set[str]) -> bool:
     return False
 
 
-def _grouped(messages: list[ir.Message], joins_turns: bool) -> tuple[list[_Group], list[ir.ToolCall | ir.ToolResult]]:
+def _group_results(messages: list[ir.Message], joins_turns: bool) -> tuple[list[_Group], list[ir.ToolCall | ir.ToolResult]]:
     """Return the groups of the conversation, each a turn of the model with its results or another turn; and the orphans."""
     # A group is a list, so results that come later are appended to the turn of their call.
     groups: list[_Group] = []
