@@ -50,7 +50,7 @@ def test_a_replayed_answer_is_collected_as_it_was(format: fb.Format) -> None:
         if format == "chat_completions" and any("message" not in (choice or ()) for choice in sample.body["choices"]):
             continue  # a server that filtered the whole message; a stream has an empty one
         if "-malformed_" in sample.id:
-            continue  # malformed details are left out and reported: test_malformed.py
+            continue  # malformed details are left out and reported: tests/validation/test_malformed_fields.py
 
         result = fb.collect_stream(fb.replay_response(sample.body, source=format), source=format)
 

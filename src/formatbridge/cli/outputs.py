@@ -239,13 +239,13 @@ class FailureFile:
 
 def read_state(path: Path, conversion: str) -> State | None:
     """Return the state of a partial file; None if there is none. ``conversion`` must be the one that wrote it."""
-    partial, name = _partial_names(path)
-    if not (name.exists() and partial.exists()):
+    partial, state_path = _partial_names(path)
+    if not (state_path.exists() and partial.exists()):
         return None
     try:
-        state = State(**json.loads(name.read_bytes()))
+        state = State(**json.loads(state_path.read_bytes()))
     except (ValueError, TypeError):
-        raise fb.ConfigurationError(f"--resume: {name} is not a state file, remove it to start again") from None
+        raise fb.ConfigurationError(f"--resume: {state_path} is not a state file, remove it to start again") from None
     if state.conversion != conversion:
         raise fb.ConfigurationError(f"--resume: {partial} was written with other arguments, remove it to start again")
     if partial.stat().st_size < state.size:

@@ -23,7 +23,7 @@ from formatbridge.report.ledger import Ledger
 from formatbridge.report.reasons import WITHOUT_CODE
 
 _VERSION = re.compile(r"_\d{8}$")
-"""The end of the type of a search of tools, which is the same one without it."""
+"""The version at the end of the type of a tool search. The type without it names the same tool."""
 _Family = Literal["web_search", "web_fetch", "code", "image_generation", "tool_search", "other"]
 
 FAMILIES: tuple[tuple[str, _Family], ...] = (

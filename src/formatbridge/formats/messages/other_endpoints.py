@@ -15,7 +15,7 @@ from formatbridge.formats.format import CountSpec
 from formatbridge.formats.messages.holds import drop_unheld_in_answer
 from formatbridge.formats.shared.batch_lines import BatchItem, BatchLayout, Unprocessed
 from formatbridge.formats.shared.held_fields import drop_field
-from formatbridge.formats.shared.model_lists import encode_time, text_of, time_of
+from formatbridge.formats.shared.model_lists import encode_time, rfc3339_of, time_of
 from formatbridge.formats.shared.unmodelled_fields import read_extra
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import Ledger
@@ -72,7 +72,7 @@ def _encode_model(model: ir.Model, pointer: str, losses: Ledger) -> JsonObject:
         "type": "model",
         "id": model.id,
         "display_name": model.display_name or losses.added(f"{pointer}/display_name", model.id),
-        "created_at": losses.added(f"{pointer}/created_at", text_of(0))
+        "created_at": losses.added(f"{pointer}/created_at", rfc3339_of(0))
         if model.created is None
         else encode_time(model, model.created, losses),
         "lifecycle": model.lifecycle or losses.added(f"{pointer}/lifecycle", "active"),

@@ -27,6 +27,15 @@ _CUSTOM_CALL = frozenset({"type", "id", "call_id", "name", "input", "namespace"}
 _SEARCH_CALL = frozenset({"type", "id", "call_id", "execution", "arguments"})
 
 
+_ITEM_ID_PREFIXES = {"function": "fc_", "custom": "ctc_", "tool_search": "tsc_"}
+"""Kinds of calls to the beginning of the ids of their items. OpenAI's server rejects the id of another type (can1357/oh-my-pi#977)."""
+_PREFIXES_OF_OTHER_ITEMS = {
+    kind: tuple(other for other in _ITEM_ID_PREFIXES.values() if other != prefix) for kind, prefix in _ITEM_ID_PREFIXES.items()
+}
+"""Kinds of calls to the beginnings of the ids of other items. A call has such an id if a conversion has changed its kind, for example
+from a custom tool call to a function call."""
+
+
 def decode_call(raw: JsonObject, src: str) -> ir.ToolCall:
     """Decode a function call, a custom tool call, or a tool search call that the caller runs."""
     if raw["type"] != "function_call":
@@ -46,17 +55,10 @@ def encode_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
     """Encode a tool call as an input item."""
     drop_unheld(call, losses)
     item = _encode_any_call(call, losses)
-    if call.item_id is not None and call.item_id.startswith(_OTHER_ITEMS[call.kind]):
+    if call.item_id is not None and call.item_id.startswith(_PREFIXES_OF_OTHER_ITEMS[call.kind]):
         drop_field(call, "item_id", losses)
         del item["id"]
     return item
-
-
-_PREFIXES = {"function": "fc_", "custom": "ctc_", "tool_search": "tsc_"}
-"""Kinds of calls to the beginning of the ids of their items. OpenAI's server rejects the id of another type (can1357/oh-my-pi#977)."""
-_OTHER_ITEMS = {kind: tuple(each for each in _PREFIXES.values() if each != prefix) for kind, prefix in _PREFIXES.items()}
-"""Kinds of calls to the beginnings of the ids of other items. A call has such an id if a conversion
-has changed its kind, for example from a custom tool call to a function call."""
 
 
 def _encode_any_call(call: ir.ToolCall, losses: Ledger) -> JsonObject:
@@ -84,8 +86,8 @@ def encode_answer_call(call: ir.ToolCall, index: int, ids: ItemIds, losses: Ledg
     # Events of a stream name their item by its id (``item_id``), so each output item has one.
     if call.has_generated_id or call.kind == "custom":
         ids.note_call(call, index)
-    prefix, other, item_id = _PREFIXES[call.kind], _OTHER_ITEMS[call.kind], call.item_id
-    if item_id is not None and item_id.startswith(other):  # the server called a function for this tool of the caller
+    prefix, other_prefixes, item_id = _ITEM_ID_PREFIXES[call.kind], _PREFIXES_OF_OTHER_ITEMS[call.kind], call.item_id
+    if item_id is not None and item_id.startswith(other_prefixes):  # the server called a function for this tool of the caller
         item_id = prefix + item_id.partition("_")[2]
     item["id"] = item_id or ids.generate(prefix[:-1], index)
     if call.kind != "custom":  # the official type has no status

@@ -101,11 +101,11 @@ def time_of(text: str) -> float | None:
 def encode_time(node: ir.Response | ir.Model, seconds: float, losses: Ledger) -> str:
     """Return the time of a node as RFC 3339 text. A time outside its years, such as one in milliseconds, becomes the nearest."""
     if _FIRST_SECOND <= seconds <= _LAST_SECOND:
-        return text_of(seconds)
-    nearest = text_of(min(max(seconds, _FIRST_SECOND), _LAST_SECOND))
+        return rfc3339_of(seconds)
+    nearest = rfc3339_of(min(max(seconds, _FIRST_SECOND), _LAST_SECOND))
     return str(losses.changed(node, "created", nearest, "out_of_range", severity="info"))
 
 
-def text_of(seconds: float) -> str:
+def rfc3339_of(seconds: float) -> str:
     """Return seconds since the epoch, between the years 1 and 9999, as an RFC 3339 time in UTC."""
     return f"{(_EPOCH + timedelta(0, seconds)).isoformat()}Z"

@@ -568,7 +568,10 @@ def of_types(*types: str) -> Callable[[JsonObject], bool]:
 
 
 def no_nested_fields(source: str, *fields: str) -> Rule:
-    """Return a rule for one of Google's servers, without fields of the other. ``fields``: keys with slashes; ``*`` is any item."""
+    """Return a rule for a server of Google that rejects fields which only the other one has: the Gemini API, or Vertex AI.
+
+    ``fields``: keys with slashes; ``*`` is any item.
+    """
 
     def check(body: JsonObject, _facts: Facts) -> Failure | None:
         for field in fields:
