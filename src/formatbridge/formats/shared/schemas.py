@@ -146,8 +146,8 @@ def _describe_keywords(
     ]
     if lines:
         result["description"] = description_with(node.get("description"), lines)
-    for name in _SCHEMAS_BY_NAME & result.keys():
-        if isinstance(result[name], dict):
+    for name in _SCHEMAS_BY_NAME:
+        if isinstance(result.get(name), dict):
             result[name] = {
                 key: _describe_keywords(each, f"{field}/{name}/{escape(key)}", keywords, holder, losses)
                 for key, each in result[name].items()
