@@ -18,8 +18,8 @@ from formatbridge.jsontext.pointers import escape, prefixes
 from formatbridge.jsontext.types import JsonObject
 from formatbridge.report.ledger import resolve
 
-_EMPTIED = object()
-"""Replaces a value that has no member any more."""
+_REMOVED = object()
+"""Replaces a value that is removed, or whose members are all removed."""
 _TEXTS = ("/content", "/output")
 """Ends of pointers to lists of parts. A list that becomes empty there is replaced by an empty text."""
 
@@ -60,22 +60,22 @@ class BodyChanges:
         """Return a body, with values changed in their places, with these changes too; without objects that become empty."""
         paths = {prefix for pointer in [*self._removed, *self._orders] for prefix in prefixes(pointer)}
         changed = self._applied(body, "", paths)
-        return {} if changed is _EMPTIED else changed
+        return {} if changed is _REMOVED else changed
 
     def _applied(self, value: Any, pointer: str, paths: set[str]) -> Any:
         if pointer in self._removed:
-            return _EMPTIED
+            return _REMOVED
         if pointer not in paths or not isinstance(value, dict | list):
             return value
         if isinstance(value, dict):
             members = {key: self._applied(member, f"{pointer}/{escape(key)}", paths) for key, member in value.items()}
-            return {key: member for key, member in members.items() if member is not _EMPTIED} or _EMPTIED
+            return {key: member for key, member in members.items() if member is not _REMOVED} or _REMOVED
         items: list[Any] = []
         for item in self._orders.get(pointer, range(len(value))):
             items.append(item.value if isinstance(item, _NewItem) else self._applied(value[item], f"{pointer}/{item}", paths))
-        kept = [item for item in items if item is not _EMPTIED]
+        kept = [item for item in items if item is not _REMOVED]
         if value and not kept and pointer.count("/") > 2 and not pointer.endswith("/parts"):
-            return "" if pointer.endswith(_TEXTS) else _EMPTIED  # in a message an empty list of calls or images is invalid
+            return "" if pointer.endswith(_TEXTS) else _REMOVED  # in a message an empty list of calls or images is invalid
         return kept
 
     def pointer_of(self, item: _NewItem, pointer: str) -> str:

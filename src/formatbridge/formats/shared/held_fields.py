@@ -1,6 +1,6 @@
 """Report the canonical fields that a target cannot express, according to the HOLDS table of its package.
 
-``put_in`` is the reverse: it sets a member that the target requires, and reports it if the source lacks it.
+``put_in`` sets a member that the target requires, and reports it if the source lacks it.
 """
 
 from __future__ import annotations

@@ -95,6 +95,16 @@ def _check_vertex_tier(body: JsonObject, _facts: Facts) -> Failure | None:
     return checks.google_error("", f"Invalid value at 'service_tier' ({kind}), \"{tier}\"")
 
 
+_GEMINI_CATEGORIES = (
+    "HARM_CATEGORY_HATE_SPEECH",
+    "HARM_CATEGORY_SEXUALLY_EXPLICIT",
+    "HARM_CATEGORY_DANGEROUS_CONTENT",
+    "HARM_CATEGORY_HARASSMENT",
+    "HARM_CATEGORY_CIVIC_INTEGRITY",
+)
+"""The categories that the Gemini API accepts, in the order of its message (SillyTavern/SillyTavern#2728)."""
+
+
 def _check_gemini_categories(body: JsonObject, _facts: Facts) -> Failure | None:
     """Reject the first safety setting whose category is one of Vertex AI or of older models. Numbers stand for the same words."""
     accepted = [f"HarmCategory.{name}" for name in _GEMINI_CATEGORIES]
@@ -105,15 +115,6 @@ def _check_gemini_categories(body: JsonObject, _facts: Facts) -> Failure | None:
             return checks.google_error("", f"{place}: element predicate failed: $.category in ({', '.join(accepted)})")
     return None
 
-
-_GEMINI_CATEGORIES = (
-    "HARM_CATEGORY_HATE_SPEECH",
-    "HARM_CATEGORY_SEXUALLY_EXPLICIT",
-    "HARM_CATEGORY_DANGEROUS_CONTENT",
-    "HARM_CATEGORY_HARASSMENT",
-    "HARM_CATEGORY_CIVIC_INTEGRITY",
-)
-"""The categories that the Gemini API accepts, in the order of its message (SillyTavern/SillyTavern#2728)."""
 
 BEDROCK = (
     checks.no_system_turns("BerriAI/litellm#33807", "role 'system' is not supported on this model"),
